@@ -1,0 +1,1 @@
+"""Sfumato: private answers with their guarantee, error bar and certificate."""

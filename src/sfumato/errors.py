@@ -1,0 +1,44 @@
+"""What goes wrong, as types.  A message names the argument, the reason and the fix, and no data."""
+
+__all__ = [
+    "AssumptionRefused",
+    "BudgetExceeded",
+    "EngineError",
+    "LedgerError",
+    "ParameterError",
+    "SchemaError",
+    "SfumatoError",
+    "UnsupportedQuery",
+]
+
+
+class SfumatoError(Exception):
+    """The root of every error that Sfumato raises on purpose."""
+
+
+class ParameterError(SfumatoError, ValueError):
+    """An argument is outside what its definition allows."""
+
+
+class SchemaError(SfumatoError, ValueError):
+    """The declared schema, plan or file layout does not fit."""
+
+
+class UnsupportedQuery(SfumatoError, ValueError):
+    """The question cannot be answered under this schema, target or engine."""
+
+
+class AssumptionRefused(SfumatoError):
+    """A guarantee rests on an assumption that the session has not allowed by name."""
+
+
+class BudgetExceeded(SfumatoError):
+    """The charge does not fit into what remains of the budget; nothing was charged."""
+
+
+class LedgerError(SfumatoError):
+    """The ledger cannot be opened, does not belong to this dataset, or fails verification."""
+
+
+class EngineError(SfumatoError):
+    """The engine failed.  Its own text is withheld, since it may hold a value of the data."""

@@ -1,0 +1,24 @@
+"""The closed list of things a guarantee may take for granted.  A session refuses each unless allowed by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sfumato.errors import ParameterError
+
+__all__ = ["ASSUMPTIONS", "assumed"]
+
+ASSUMPTIONS = {
+    "mixing": "the random walk that drew the noise has reached its stationary law",
+    "real-arithmetic": "floating-point noise behaves like the real-valued noise of the proof",
+    "honest-reports": "the stated number of reports come from people who follow the protocol",
+}
+
+
+def assumed(names: Iterable[str]) -> frozenset[str]:
+    """The given names as a set, each checked against the list."""
+    chosen = frozenset(names)
+    unknown = sorted(chosen - ASSUMPTIONS.keys())
+    if unknown:
+        raise ParameterError(f"unknown assumption {unknown[0]!r}; known are {', '.join(ASSUMPTIONS)}")
+    return chosen
