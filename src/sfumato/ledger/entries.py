@@ -1,0 +1,139 @@
+"""Entries of the chain: one shape, canonical JSON, SHA-256 over it.
+
+An entry's body names the hash of the entry before it, so changing, inserting or removing an entry
+changes every later hash.  The body is stored as the very text that was hashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sfumato.errors import LedgerError, ParameterError
+
+__all__ = ["FORMAT", "GENESIS", "KINDS", "Entry", "canonical", "label", "now", "plain"]
+
+FORMAT = 1  # a stored format never changes meaning: a changed one gets the next number
+GENESIS = "0" * 64  # stands before the first entry
+KINDS = ("open", "charge", "release")
+LABEL_LENGTH = 1000
+DESCRIPTION_BYTES = 1 << 20  # keeps verifying a chain cheap; large public material is content
+
+_SHAPE: dict[str, type | tuple[type, ...]] = {
+    "sequence": int,
+    "kind": str,
+    "time": str,
+    "name": str,
+    "digest": str,
+    "guarantee": (dict, type(None)),
+    "amounts": list,
+    "total": list,
+    "description": dict,
+    "previous": str,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry.  `amounts` is what it cost and `total` what all entries up to it cost, in units.
+
+    >>> midnight = "2025-01-01T00:00:00+00:00"
+    >>> first = Entry(0, "open", midnight, "people", "", None, (0,), (0,), {}, GENESIS)
+    >>> Entry.read(first.body()) == first, first.hash[:8]
+    (True, 'f58e677f')
+    """
+
+    sequence: int
+    kind: str
+    time: str
+    name: str
+    digest: str
+    guarantee: dict[str, object] | None
+    amounts: tuple[int, ...]
+    total: tuple[int, ...]
+    description: dict[str, object]
+    previous: str
+
+    def record(self) -> dict[str, object]:
+        """The entry as plain values, without its hash."""
+        fields: dict[str, object] = {part: getattr(self, part) for part in _SHAPE}
+        return {**fields, "amounts": list(self.amounts), "total": list(self.total)}
+
+    def body(self) -> str:
+        """The text that is hashed and stored."""
+        return canonical(self.record())
+
+    @property
+    def hash(self) -> str:
+        """The head of a chain that ends with this entry."""
+        return hashlib.sha256(self.body().encode()).hexdigest()
+
+    @classmethod
+    def read(cls, body: str) -> Entry:
+        """The entry a body describes; unknown kinds, missing and surplus parts are refused."""
+        try:
+            record = json.loads(body)
+        except (ValueError, RecursionError):
+            raise LedgerError("an entry of the ledger is not JSON; run verify") from None
+        if not isinstance(record, dict) or record.keys() != _SHAPE.keys():
+            raise LedgerError("an entry of the ledger does not have the parts of its format")
+        if record["kind"] not in KINDS:
+            raise LedgerError(
+                f"unknown kind of entry; this version knows {', '.join(KINDS)}: "
+                "read this ledger with the version of sfumato that wrote it"
+            )
+        for part, kind in _SHAPE.items():
+            if not isinstance(record[part], kind) or isinstance(record[part], bool):
+                raise LedgerError(f"part {part!r} of an entry has the wrong type; run verify")
+        for part in ("amounts", "total"):
+            if not all(type(amount) is int and amount >= 0 for amount in record[part]):
+                raise LedgerError(f"{part} of an entry must be whole numbers; run verify")
+            record[part] = tuple(record[part])
+        return cls(**record)
+
+
+def canonical(value: object) -> str:
+    """JSON with sorted keys, no blanks and ASCII only: equal values give equal text.
+
+    >>> canonical({"b": 0.1, "a": [1, None]})
+    '{"a":[1,null],"b":0.1}'
+    """
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def plain(description: Mapping[str, object]) -> dict[str, object]:
+    """A description as it will be read back: JSON values under text keys."""
+    advice = "give a mapping of text to numbers, text, lists and mappings, without NaN"
+    try:
+        text = canonical(dict(description))
+        back: dict[str, object] = json.loads(text)
+        stable = canonical(back) == text
+    except (TypeError, ValueError, RecursionError):
+        raise ParameterError(f"description must be plain JSON values; {advice}") from None
+    if not stable:
+        raise ParameterError(f"description must have text keys; {advice}")
+    if len(text) > DESCRIPTION_BYTES:
+        raise ParameterError(
+            f"description must take at most {DESCRIPTION_BYTES} bytes as JSON, got {len(text)}; "
+            "put large public material into the stored content"
+        )
+    return back
+
+
+def label(argument: str, text: str) -> str:
+    """A name or digest: printable and not empty."""
+    if isinstance(text, str) and text.isprintable() and 0 < len(text) <= LABEL_LENGTH:
+        return text
+    raise ParameterError(
+        f"{argument} must be printable text of 1 to {LABEL_LENGTH} characters, got {text!r:.80}"
+    )
+
+
+def now() -> str:
+    """The time in UTC.  Whole seconds: finer ones would tell how long a secret answer took."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

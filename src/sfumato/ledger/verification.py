@@ -1,0 +1,135 @@
+"""Checking a whole ledger: the chain, the totals against the budget, the contents, the heads.
+
+A chain shows every edit to one who holds a later head.  It cannot show by itself that its end was
+cut off or that an older copy was put back; the heads printed on releases do, since each must occur.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable
+
+from sfumato.errors import LedgerError, ParameterError
+from sfumato.ledger.contents import fingerprint
+from sfumato.ledger.entries import GENESIS, Entry
+from sfumato.ledger.protocol import Verification
+from sfumato.ledger.rules import added
+from sfumato.ledger.terms import Terms
+from sfumato.privacy.guarantees import guarantee_from
+
+__all__ = ["checked_heads", "verify_chain"]
+
+Row = tuple[int, str, str]  # sequence, body, hash, as they are stored
+PLACES = ("inside", "beside")
+
+
+def checked_heads(heads: Iterable[str]) -> frozenset[str]:
+    """Printed heads in one spelling."""
+    chosen = frozenset(head.strip().lower() for head in heads)
+    for head in chosen:
+        if len(head) != len(GENESIS) or not set(head) <= set(string.hexdigits):
+            raise ParameterError(
+                f"heads must be whole heads of {len(GENESIS)} hexadecimal digits as printed on a "
+                f"release, got {head!r:.80}"
+            )
+    return chosen
+
+
+def verify_chain(
+    rows: Iterable[Row], content: Callable[[Entry], bytes | None], heads: frozenset[str]
+) -> Verification:
+    """Read every entry once, oldest first, and collect what is wrong."""
+    walk, absent = _Walk(content), set(heads)
+    for row in rows:
+        try:
+            walk.step(*row)
+        except (LedgerError, ParameterError) as failure:
+            walk.problems.append(f"entry {row[0]}: {failure}")
+        absent.discard(row[2])
+    walk.problems.extend(
+        f"head {head} is not in the chain: entries were cut off, rolled back or rewritten"
+        for head in sorted(absent)
+    )
+    if walk.terms is None:
+        walk.problems.append("the ledger has no readable opening")
+        return Verification(walk.count, walk.previous, None, tuple(walk.problems))
+    spent = walk.terms.filter.spent(walk.total)
+    return Verification(walk.count, walk.previous, spent, tuple(walk.problems))
+
+
+class _Walk:
+    """The state of one pass: what the entries so far add up to."""
+
+    def __init__(self, content: Callable[[Entry], bytes | None]) -> None:
+        self.content = content
+        self.terms: Terms | None = None
+        self.total: tuple[int, ...] = ()
+        self.previous = GENESIS
+        self.count = 0
+        self.unpaid: dict[int, Entry] = {}
+        self.names: dict[str, str] = {}
+        self.problems: list[str] = []
+
+    def step(self, sequence: int, body: str, stored_hash: str) -> None:
+        """Check one entry against everything before it."""
+        expected, previous = self.count, self.previous
+        self.count, self.previous = self.count + 1, stored_hash
+        self._require(sequence == expected, sequence, "an entry before it is missing")
+        self._require(
+            fingerprint(body.encode()) == stored_hash, sequence, "its text does not match its hash"
+        )
+        entry = Entry.read(body)
+        self._require(entry.body() == body, sequence, "its text is not in canonical form")
+        self._require(entry.sequence == sequence, sequence, "it carries another number")
+        self._require(entry.previous == previous, sequence, "it does not follow its predecessor")
+        if self.terms is None or entry.kind == "open":
+            self._open(entry)
+        elif entry.kind == "charge":
+            self._charge(entry, self.terms)
+        else:
+            self._release(entry)
+
+    def _open(self, entry: Entry) -> None:
+        self._require(self.terms is None, entry.sequence, "a ledger is opened only once")
+        if self.terms is None:
+            self.terms = Terms.read(entry)
+            self.total = self.terms.nothing
+            empty = entry.total == entry.amounts == self.total
+            self._require(empty, entry.sequence, "a ledger opens with nothing spent")
+
+    def _charge(self, entry: Entry, terms: Terms) -> None:
+        if entry.guarantee is None:
+            raise LedgerError("a charge must name its guarantee")
+        least = terms.filter.amounts(guarantee_from(entry.guarantee))
+        covered = len(least) == len(entry.amounts) and all(
+            recorded >= amount for recorded, amount in zip(entry.amounts, least, strict=False)
+        )
+        self._require(covered, entry.sequence, "its amounts are below what its guarantee costs")
+        self.total = added(self.total, entry.amounts if covered else least)
+        self._require(entry.total == self.total, entry.sequence, "its total does not add up")
+        self._require(
+            terms.filter.admits(self.total), entry.sequence, "its total exceeds the budget"
+        )
+        first = self.names.setdefault(entry.name, entry.digest)
+        self._require(first == entry.digest, entry.sequence, "its name stands for another digest")
+        self.unpaid[entry.sequence] = entry
+
+    def _release(self, entry: Entry) -> None:
+        nothing = not any(entry.amounts) and entry.total == self.total
+        self._require(nothing, entry.sequence, "a release must leave the total as it is")
+        charge = entry.description.get("charge")
+        paid = self.unpaid.pop(charge, None) if isinstance(charge, int) else None
+        same = paid is not None and (paid.name, paid.digest) == (entry.name, entry.digest)
+        self._require(same, entry.sequence, "no charge of its own paid for this release")
+        place = entry.description.get("place")
+        self._require(place in PLACES, entry.sequence, "its content is in an unknown place")
+        content = self.content(entry)
+        self._require(content is not None, entry.sequence, "its stored content is missing")
+        if content is not None:
+            kept = (entry.description.get("content"), entry.description.get("size"))
+            same = kept == (fingerprint(content), len(content))
+            self._require(same, entry.sequence, "its stored content does not match its hash")
+
+    def _require(self, condition: bool, sequence: int, otherwise: str) -> None:
+        if not condition:
+            self.problems.append(f"entry {sequence}: {otherwise}")
