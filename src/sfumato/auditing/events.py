@@ -1,0 +1,187 @@
+"""The search for an event: the score and threshold that show most on a training sample.
+
+What is found here is only a suspicion.  It is fixed, with its words, before fresh runs decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.auditing.features import ABSENT, FeatureMap, learn
+from sfumato.auditing.scores import Bayes, Column, Linear, Score, bayes, linear
+
+__all__ = ["Event", "Suspicion", "search"]
+
+CAUTION = 2.0  # standard errors by which training rates are discounted
+TRAINING = 60_000  # rows beyond which fits use a part of the sample
+CELLS = 4_000_000  # the most numbers in one training matrix
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of outputs: those whose score is at or above the threshold."""
+
+    features: FeatureMap
+    score: Score
+    threshold: float
+
+    def __call__(self, output: Any) -> bool:
+        return bool(self.hits([output])[0])
+
+    def hits(self, outputs: Sequence[Any]) -> np.ndarray:
+        """Which outputs are in the set."""
+        return np.asarray(self.score(self.features.matrix(outputs)) >= self.threshold)
+
+    @property
+    def words(self) -> str:
+        """The event for a reader."""
+        names = self.features.columns
+        if isinstance(self.score, Column):
+            sense = ">=" if self.score.sign > 0 else "<="
+            return f"{names[self.score.place]} {sense} {self.score.sign * self.threshold:.17g}"
+        if isinstance(self.score, Bayes) and len(self.score.places) == 1:
+            atoms = self.score.atoms[0]
+            ratios = self.score.ratios[0][-len(atoms) - 1 : -1] if atoms else ()
+            inside = [a for a, r in zip(atoms, ratios, strict=True) if r >= self.threshold]
+            name = names[self.score.places[0]]
+            if inside:
+                shown = ", ".join("absent" if a == ABSENT else f"{a:.17g}" for a in inside[:6])
+                return f"{name} in {{{shown}{', ...' if len(inside) > 6 else ''}}} or a likelier bin"
+            return f"{name} in the bins where it is likelier"
+        kind = "linear function" if isinstance(self.score, Linear) else "sum of log-ratios"
+        return f"a learned {kind} of {len(self.score.places)} features >= {self.threshold:.6g}"
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """An event with its training rates, at one point of the claim.  `merit` ranks suspicions."""
+
+    event: Event
+    flipped: bool
+    claim: tuple[float, float]
+    guess: tuple[float, float]
+    cautious: tuple[float, float]
+    merit: float
+
+
+def search(
+    first: Sequence[Any],
+    second: Sequence[Any],
+    points: tuple[tuple[float, float], ...],
+    record: Any,
+    *,
+    bits: bool,
+    deep: bool,
+) -> Suspicion:
+    """The best event, in either direction; `deep` also fits the scores over many columns."""
+    n = min(len(first), len(second), CELLS // 4)
+    features = learn([*first[: n // 2], *second[: n // 2]] if n > 1 else [*first, *second], record, bits)
+    n = min(n, max(64, CELLS // max(len(features.columns), 1)))
+    a, b = features.matrix(first[:n]), features.matrix(second[:n])
+    best: Suspicion | None = None
+    for score, start in _scores(a, b, deep):
+        values = score(a[start:]), score(b[start:])
+        for flipped in (False, True):
+            if flipped and not isinstance(score, Column):
+                continue
+            found = _sweep(features, score, values[::-1] if flipped else values, points, flipped)
+            if best is None or found.merit > best.merit:
+                best = found
+    for score, start in _scores(b, a, deep):
+        if isinstance(score, Column):
+            continue
+        found = _sweep(features, score, (score(b[start:]), score(a[start:])), points, True)
+        if best is None or found.merit > best.merit:
+            best = found
+    assert best is not None
+    return best
+
+
+def _scores(a: np.ndarray, b: np.ndarray, deep: bool) -> list[tuple[Score, int]]:
+    """Scores with the row from which their thresholds may be swept (after the rows of the fit)."""
+    live = [k for k in range(a.shape[1]) if not _constant(a[:, k], b[:, k])]
+    scores: list[tuple[Score, int]] = []
+    for k in live or [0]:
+        scores += [(Column(k, 1), 0), (Column(k, -1), 0)]
+    half = min(len(a) // 2, TRAINING)
+    for k in live:
+        scores.append((bayes(a[:half], b[:half], (k,)), half))
+    if len(live) > 1:
+        scores.append((bayes(a[:half], b[:half], tuple(live)), half))
+    if deep and len(live) > 1 and half > 4 * len(live):
+        fitted = linear(a[:half], b[:half], tuple(live))
+        base = [k for k in live if np.all(np.isfinite(a[:half, k])) and not np.any(a[:half, k] == ABSENT)]
+        if fitted is not None:
+            scores.append((fitted, half))
+        if 1 < len(base) < len(live):
+            narrow = linear(a[:half], b[:half], tuple(base[: max(2, len(base) // 2)]))
+            if narrow is not None:
+                scores.append((narrow, half))
+    return scores
+
+
+def _constant(x: np.ndarray, y: np.ndarray) -> bool:
+    value = x[0]
+    same = (x == value).all() and (y == value).all()
+    return bool(same or (np.isnan(x).all() and np.isnan(y).all()))
+
+
+def _sweep(
+    features: FeatureMap,
+    score: Score,
+    values: tuple[np.ndarray, np.ndarray],
+    points: tuple[tuple[float, float], ...],
+    flipped: bool,
+) -> Suspicion:
+    """The best threshold of one score."""
+    one, two = np.sort(values[0]), np.sort(values[1])
+    cuts = _cuts(one, two)
+    n, m = len(one), len(two)
+    p = (n - np.searchsorted(one, cuts, side="left")) / n
+    q = (m - np.searchsorted(two, cuts, side="left")) / m
+    low, high = _wilson(p, n)[0], _wilson(q, m)[1]
+    best = (-math.inf, 0, points[0])
+    for point in points:
+        merits = _merit(low, high, *point)
+        k = int(np.argmax(merits))
+        if merits[k] > best[0]:
+            best = (float(merits[k]), k, point)
+    merit, k, point = best
+    event = Event(features, score, float(cuts[k]))
+    return Suspicion(
+        event, flipped, point, (float(p[k]), float(q[k])), (float(low[k]), float(high[k])), merit
+    )
+
+
+def _cuts(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """Thresholds worth trying: quantiles of both samples, and more of them in the upper tail."""
+    cuts = []
+    for sample in (one, two):
+        n = len(sample)
+        ranks = np.unique(np.concatenate([np.linspace(0, n - 1, 120), n - np.geomspace(1, n, 60)]))
+        cuts.append(sample[np.clip(ranks.astype(int), 0, n - 1)])
+    found = np.unique(np.concatenate(cuts))
+    found = found[found > -np.inf]
+    return found if len(found) else np.array([np.inf])
+
+
+def _wilson(rate: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    z = CAUTION
+    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    width = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    return np.clip(middle - width, 0, 1), np.clip(middle + width, 1e-12, 1)
+
+
+def _merit(p: np.ndarray, q: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
+    """Above 0: the gap in standard deviations of one pair of runs.  Below 0: how much epsilon is short."""
+    factor = math.exp(epsilon)
+    gap = p - factor * q - delta
+    spread = np.sqrt(p * (1 - p) + factor**2 * q * (1 - q)) + 1e-9
+    with np.errstate(divide="ignore", invalid="ignore"):
+        short = np.where(p > delta, np.log((p - delta) / q) - epsilon, -50.0)
+    return np.where(gap > 0, gap / spread, np.clip(short, -50.0, 0.0) - 1e-9)

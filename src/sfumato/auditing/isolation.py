@@ -1,0 +1,115 @@
+"""Runs in a child process: hard exits, signals and endless loops are outputs too."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.auditing.running import Died, Runner
+
+__all__ = ["Survey", "isolated", "survey"]
+
+PATIENCE = 2.0  # seconds after which a run counts as endless
+
+
+class Survey:
+    """Which inputs end the process, by position in the list."""
+
+    def __init__(self, deaths: dict[int, str]) -> None:
+        self.deaths = deaths
+
+
+def survey(runner: Runner, inputs: Sequence[Any], deadline: float) -> Survey:
+    """Run the target once on each input in a child; a child that dies is replaced by the next."""
+    deaths: dict[int, str] = {}
+    position = 0
+    while position < len(inputs) and len(deaths) < 40 and time.perf_counter() < deadline:
+        outputs, how = _child(runner, inputs[position:])
+        position += len(outputs)
+        if how is not None and position < len(inputs):
+            deaths[position] = how
+            position += 1
+    return Survey(deaths)
+
+
+def isolated(runner: Runner, data: Any, safe: Any, count: int) -> list[Any]:
+    """`count` outputs, each run safe in a child; a run that ends the process gives `Died`.
+
+    A child inherits the parent's generators.  So that children do not repeat each other, the
+    generators within reach are seeded anew and the rest are moved on by runs on `safe` data.
+    """
+    outputs: list[Any] = []
+    while len(outputs) < count:
+        runner.children += 1
+        burn = [safe] * (runner.children % 97)
+        found, how = _child(runner, [data] * (count - len(outputs)), burn)
+        outputs += found
+        if how is not None and len(outputs) < count:
+            outputs.append(Died(how))
+    runner.runs += count
+    return outputs
+
+
+def _child(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any] = ()) -> tuple[list[Any], str | None]:
+    """Outputs up to the first death, and how the child died (None if it did not)."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        _serve(runner, inputs, burn, writer)
+    os.close(writer)
+    outputs, hangs = _collect(reader, pid, len(inputs))
+    os.close(reader)
+    status = os.waitpid(pid, 0)[1]
+    if hangs:
+        return outputs, "hangs"
+    if len(outputs) == len(inputs):
+        return outputs, None
+    if os.WIFSIGNALED(status):
+        return outputs, f"signal {signal.Signals(os.WTERMSIG(status)).name}"
+    return outputs, f"exit code {os.WEXITSTATUS(status)}"
+
+
+def _serve(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any], writer: int) -> None:
+    """The child's side: outputs as length-prefixed pickles; never returns."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        runner.reseed()
+        for data in burn:
+            runner.one(data)
+        for data in inputs:
+            output = runner.one(data)
+            try:
+                message = pickle.dumps(output)
+            except Exception:
+                message = pickle.dumps(repr(output))
+            os.write(writer, len(message).to_bytes(8, "big") + message)
+    finally:
+        os._exit(86)
+
+
+def _collect(reader: int, pid: int, count: int) -> tuple[list[Any], bool]:
+    buffer, outputs = b"", []
+    while len(outputs) < count:
+        if not select.select([reader], [], [], PATIENCE)[0]:
+            os.kill(pid, signal.SIGKILL)
+            return outputs, True
+        piece = os.read(reader, 1 << 20)
+        if not piece:
+            return outputs, False
+        buffer += piece
+        while len(buffer) >= 8 and len(buffer) >= 8 + int.from_bytes(buffer[:8], "big"):
+            size = int.from_bytes(buffer[:8], "big")
+            outputs.append(pickle.loads(buffer[8 : 8 + size]))
+            buffer = buffer[8 + size :]
+    return outputs, False

@@ -1,0 +1,89 @@
+"""Repeated calls: noise that is missing, reused, copied by a fork, or the same in two mechanisms.
+
+Beside target(x) run the target on public data z.  The second answer holds nothing about x, so the pair
+of answers keeps the claim.  If both runs share their noise, the difference of the answers shows x:
+event search on the pair finds that, whether the cause is a fixed seed, the clock or a cached draw.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sfumato.auditing.confirming import Draw
+from sfumato.auditing.features import walk
+from sfumato.auditing.running import Runner
+
+__all__ = ["beside_public", "fork_repeats", "forked", "shares_noise"]
+
+PROBES = 64
+
+
+def beside_public(runner: Runner, public: Any) -> Draw:
+    """Draws (target(data), target(public)), one right after the other."""
+
+    def draw(data: Any, count: int) -> list[Any]:
+        return [(runner.one(data), runner.one(public)) for _ in range(count)]
+
+    return draw
+
+
+def shares_noise(runner: Runner, public: Any) -> bool:
+    """Whether two calls in a row look alike: the same answer, or a difference that hardly varies."""
+    pairs = [(runner.one(public), runner.one(public)) for _ in range(PROBES)]
+    equal = sum(repr(a) == repr(b) for a, b in pairs)
+    crossed = sum(repr(a) == repr(b) for (a, _), (_, b) in zip(pairs, [*pairs[1:], pairs[0]], strict=True))
+    if equal > crossed + PROBES / 4:
+        return True
+    rows = [(dict(walk(a)), dict(walk(b))) for a, b in pairs]
+    for name in set.intersection(*(set(row[0]) & set(row[1]) for row in rows)):
+        table = np.array([(row[0][name], row[1][name]) for row in rows])
+        spread = np.var(table, axis=0).sum() if np.all(np.isfinite(table)) else 0.0
+        if spread > 0 and np.var(table[:, 0] - table[:, 1]) < 0.25 * spread:
+            return True
+    return False
+
+
+def forked(runner: Runner, public: Any) -> Draw:
+    """Draws (target(data) in a forked child, target(public) in its parent)."""
+
+    def draw(data: Any, count: int) -> list[Any]:
+        return [(_in_child(lambda: runner.one(data)), runner.one(public)) for _ in range(count)]
+
+    return draw
+
+
+def fork_repeats(runner: Runner, data: Any, times: int = 4) -> bool:
+    """Whether a forked child repeats the answers that its parent is about to give, and they vary."""
+    pairs = [(_in_child(lambda: runner.one(data)), runner.one(data)) for _ in range(times)]
+    answers = {repr(mine) for _, mine in pairs}
+    return len(answers) > 1 and all(repr(theirs) == repr(mine) for theirs, mine in pairs)
+
+
+def _in_child(run: Callable[[], Any]) -> Any:
+    """The value of `run()` in a forked child, by pickle."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pid = os.fork()
+    if pid == 0:
+        try:
+            value = run()
+            try:
+                message = pickle.dumps(value)
+            except Exception:
+                message = pickle.dumps(repr(value))
+            with os.fdopen(writer, "wb") as pipe:
+                pipe.write(message)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        message = pipe.read()
+    os.waitpid(pid, 0)
+    return pickle.loads(message) if message else None

@@ -1,0 +1,147 @@
+"""Running a target: whatever comes out is an output, also an exception, a warning or an exit.
+
+A target is any callable of the data, or of the data and a source of randomness.  When it has a
+method `batch(data, count, rng)`, that is called for many runs at once.  Data are copied for each run
+of a target that was seen to change them.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import random
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Died", "Raised", "Runner", "Warned", "name_of"]
+
+Generator = Callable[[int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The run ended in an exception (or an orderly exit) of this type and text."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """The run gave an output and also warned."""
+
+    output: Any
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The process ended without an answer: `how` is its exit code, signal, or 'hangs'."""
+
+    how: str
+
+
+def name_of(target: Any) -> str:
+    """The name under which a target is reported."""
+    name = getattr(target, "name", None) or getattr(target, "__qualname__", None)
+    return str(name or type(target).__name__)
+
+
+def takes_rng(target: Callable[..., Any]) -> bool:
+    """Whether the target wants a second positional argument, its source of randomness."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters if p.default is p.empty and p.kind in positional]
+    return len(required) >= 2 or any(p.name == "rng" for p in parameters)
+
+
+class Runner:
+    """Draws outputs of a target, counting runs and time."""
+
+    def __init__(self, target: Callable[..., Any], generator: Generator, seed: int) -> None:
+        self.target = target
+        self.rng = generator(seed)
+        self.children = 0
+        self._generator, self._seed = generator, seed
+        self.runs = 0
+        self.spent = 0.0
+        self.batch = getattr(target, "batch", None)
+        self.wants_rng = takes_rng(target)
+        self._copies = False
+
+    def watch(self, data: Any) -> None:
+        """Run once and note whether the target changes its input."""
+        before = copy.deepcopy(data)
+        given = copy.deepcopy(data)
+        self._run(given)
+        if repr(before) != repr(given):
+            self._copies = True
+
+    def reseed(self) -> None:
+        """New states for the generators within reach, different in every child."""
+        seed = (self._seed * 1_000_003 + self.children) % 2**32
+        self.rng = self._generator(seed)
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 (the target may use the global generator)
+
+    def one(self, data: Any) -> Any:
+        """One output."""
+        return self.draw(data, 1)[0]
+
+    def draw(self, data: Any, count: int) -> Sequence[Any]:
+        """`count` independent outputs on the same data."""
+        start = time.perf_counter()
+        self.runs += count
+        try:
+            if self.batch is not None:
+                return self._together(data, count)
+            return self._separately(data, count)
+        finally:
+            self.spent += time.perf_counter() - start
+
+    @property
+    def pace(self) -> float:
+        """Seconds per run so far."""
+        return self.spent / max(self.runs, 1)
+
+    def _together(self, data: Any, count: int) -> Sequence[Any]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                outputs = self.batch(copy.deepcopy(data), count, self.rng)  # type: ignore[misc]
+                return outputs if isinstance(outputs, np.ndarray) else list(outputs)
+            except (Exception, SystemExit) as error:
+                return [Raised(type(error).__name__, str(error))] * count
+
+    def _separately(self, data: Any, count: int) -> list[Any]:
+        outputs: list[Any] = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(count):
+                output = self._run(copy.deepcopy(data) if self._copies else data)
+                if caught:
+                    kinds = tuple(sorted({w.category.__name__ for w in caught}))
+                    texts = tuple(sorted({str(w.message) for w in caught}))
+                    output = Warned(output, kinds, texts)
+                    caught.clear()
+                outputs.append(output)
+        return outputs
+
+    def quick(self, data: Any) -> Any:
+        """One run without bookkeeping, for the clock."""
+        return self._run(data)
+
+    def _run(self, data: Any) -> Any:
+        try:
+            return self.target(data, self.rng) if self.wants_rng else self.target(data)
+        except (Exception, SystemExit) as error:
+            return Raised(type(error).__name__, str(error))
