@@ -1,0 +1,192 @@
+r"""Noise on the lattice Z^d with weight exp(-||z||_inf / scale): the cube.
+
+With P(R) proportional to (2R + 1)^d q^R, q = exp(-1 / scale), and then z uniform on {-R..R}^d, the weight of z
+is sum over R >= ||z||_inf of q^R, proportional to q^{||z||_inf}.  Since
+sum_R (2R + 1)^d x^R = B_d(x) / (1 - x)^{d+1}, B_d the Eulerian polynomial of type B (Brenti1994), R is a sum
+of d + 1 geometric variables and one with P(E = j) proportional to [x^j]B_d q^j.
+Proof: docs/proofs/sampling-cube.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.randomness import Rng
+from sfumato.sampling.drawing import Shape
+from sfumato.sampling.fixedpoint import exp_minus
+from sfumato.sampling.geometric import Geometric
+from sfumato.sampling.law import check_scale, least_integer
+from sfumato.sampling.table import Outcome, Table, tabulate
+from sfumato.sampling.uniform import below
+
+__all__ = ["CubeNoise"]
+
+LARGEST = 1024  # dimensions; the Eulerian numbers take a second there
+DIRECT = 2e5  # radii summed one by one below this many
+SPREAD = 800  # scales beyond the mean, where doubles end
+REACH = 2**55  # of (dimension + 1) * scale, so that draws stay inside int64
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CubeNoise:
+    """Cube noise in `dimension` coordinates; `scale` is the exact double."""
+
+    scale: float
+    dimension: int
+
+    def __post_init__(self) -> None:
+        check_scale("scale", self.scale)
+        if not (isinstance(self.dimension, int) and 1 <= self.dimension <= LARGEST):
+            raise ParameterError(f"dimension must be from 1 to {LARGEST}, got {self.dimension!r}")
+        if (self.dimension + 1) * self.scale > REACH:
+            raise ParameterError("(dimension + 1) * scale must be at most 2**55; coarsen the lattice")
+
+    def sample(self, shape: Shape, rng: Rng) -> Integers:
+        """Independent vectors: an int64 array of this shape followed by the dimension."""
+        lead = () if shape is None else shape if isinstance(shape, tuple) else (shape,)
+        count = math.prod(lead)
+        radius = Geometric(self.scale).sample((count, self.dimension + 1), rng).sum(axis=1)
+        radius += _extra(_eulerian_table(self.scale, self.dimension), count, rng)
+        wide = np.repeat(radius[:, None], self.dimension, axis=1)
+        coordinates: Integers = below((2 * wide + 1).astype(np.uint64), rng) - wide
+        return coordinates.reshape((*lead, self.dimension))
+
+    def pmf(self, z: npt.ArrayLike) -> float:
+        """P(Z = z)."""
+        norm = int(np.abs(np.asarray(z)).max())
+        return math.exp(-norm / self.scale - self._log_total())
+
+    def tail(self, t: int) -> float:
+        """P(||Z||_inf > t), rounded up; within a factor exp(1 / scale) above DIRECT lattice points.
+
+        A shell of radius r is the integral of 2 d (2x)^{d-1} over |x - r| <= 1/2, and exp(-r / scale)
+        differs from exp(-x / scale) there by a factor exp(1 / (2 scale)) at most: so the norm's tail is
+        at most exp(1 / scale) times that of a gamma variable at t + 1/2.
+        """
+        if t < 0:
+            return 1.0
+        if self.scale * (self.dimension + SPREAD) > DIRECT:
+            from scipy.special import gammaincc
+
+            above = float(gammaincc(self.dimension, (t + 0.5) / self.scale))
+            return min(1.0, above * math.exp(1 / self.scale) * (1 + 1e-9) + 5e-324)
+        tails = _norm_tails(self.scale, self.dimension)
+        return float(tails[t + 1]) if t + 1 < tails.size else float(tails[-1])
+
+    def quantile(self, beta: float) -> int:
+        """The least integer t with tail(t) <= beta."""
+        guess = self.scale * (self.dimension + math.log(1 / beta)) if 0 < beta < 1 else 0.0
+        return least_integer(self.tail, beta, guess)
+
+    @property
+    def mean_norm(self) -> float:
+        """E ||Z||_inf."""
+        q, fall = math.exp(-1 / self.scale), -math.expm1(-1 / self.scale)
+        return _moments(self.scale, self.dimension)[0] + self.dimension * q / fall
+
+    @property
+    def variance(self) -> float:
+        """E Z_i^2 of one coordinate, the mean of R (R + 1) / 3."""
+        q, fall = math.exp(-1 / self.scale), -math.expm1(-1 / self.scale)
+        mean, spread = _moments(self.scale, self.dimension)
+        mean += (self.dimension + 1) * q / fall
+        spread += (self.dimension + 1) * q / fall**2
+        return (spread + mean * mean + mean) / 3
+
+    def _log_total(self) -> float:
+        """ln of the sum of exp(-||z||_inf / scale) over the lattice: B_d(q) / (1 - q)^d."""
+        logs = _log_weights(self.scale, self.dimension)
+        top = float(logs.max())
+        total = math.log(math.fsum(np.exp(logs - top).tolist())) + top
+        return total - self.dimension * math.log(-math.expm1(-1 / self.scale))
+
+
+@lru_cache(maxsize=16)
+def _norm_tails(scale: float, dimension: int) -> npt.NDArray[np.float64]:
+    """Entry r is P(||Z||_inf >= r), rounded up, as far as doubles reach."""
+    r = np.arange(math.ceil(scale * (dimension + SPREAD)) + 2, dtype=np.float64)
+    shells = dimension * np.log(2 * r + 1)
+    shells[1:] += np.log1p(-(((2 * r[1:] - 1) / (2 * r[1:] + 1)) ** dimension))
+    logs = shells - r / scale
+    masses = np.exp(logs - logs.max())
+    tails = np.cumsum(masses[::-1])[::-1] / masses.sum()
+    return np.minimum(tails * (1 + 1e-9) + 1e-300, 1.0)
+
+
+def _log_weights(scale: float, dimension: int) -> npt.NDArray[np.float64]:
+    numbers = eulerian(dimension)
+    return np.array([math.log(number) - j / scale for j, number in enumerate(numbers)])
+
+
+def _moments(scale: float, dimension: int) -> tuple[float, float]:
+    """Mean and variance of E."""
+    logs = _log_weights(scale, dimension)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    j = np.arange(dimension + 1)
+    mean = float(weights @ j)
+    return mean, float(weights @ (j - mean) ** 2)
+
+
+def _extra(table: Table, count: int, rng: Rng) -> Integers:
+    """Draw E `count` times."""
+    words = rng.words(count)
+    alias = table.alias
+    column = (words >> np.uint64(64 - alias.bits)).astype(np.int64)
+    rest = words & np.uint64(2 ** (64 - alias.bits) - 1)
+    out: Integers = np.where(rest < alias.threshold[column], column, alias.other[column])
+    for i in np.flatnonzero(out == len(table.outcomes)).tolist():
+        index = len(table.outcomes)
+        outcome: Outcome | None = None
+        while outcome is None:
+            outcome = table.outcomes[index] if index < len(table.outcomes) else table.remainder(rng)
+            index = alias.pick(rng.word())
+        out[i] = outcome[0]
+    return out
+
+
+@lru_cache(maxsize=64)
+def _eulerian_table(scale: float, dimension: int) -> Table:
+    """P(E = j) proportional to [x^j]B_d exp(-j / scale)."""
+    numbers, rate = eulerian(dimension), 1 / Fraction(scale)
+    logs = [math.log2(number) - j * math.log2(math.e) / scale for j, number in enumerate(numbers)]
+    top = round(max(logs))
+
+    def weigh(bits: int) -> Iterator[tuple[Outcome, int, int, int]]:
+        encl = []
+        for j, number in enumerate(numbers):
+            guard = number.bit_length()
+            low, high = exp_minus(rate * j, bits + guard)
+            encl.append((low * number >> guard + top, (high * number >> guard + top) + 1))
+        later = sum(high for _, high in encl)
+        for j, (low, high) in enumerate(encl):
+            later -= high
+            yield (j, 0), low, high, later
+
+    return tabulate(weigh)
+
+
+@lru_cache(maxsize=64)
+def eulerian(dimension: int) -> tuple[int, ...]:
+    """The Eulerian numbers of type B: B(n, k) = (2k+1) B(n-1, k) + (2n-2k+1) B(n-1, k-1).
+
+    >>> eulerian(2), eulerian(3)
+    ((1, 6, 1), (1, 23, 23, 1))
+    """
+    row = [1]
+    for n in range(1, dimension + 1):
+        row = [
+            (2 * k + 1) * (row[k] if k < n else 0) + (2 * n - 2 * k + 1) * (row[k - 1] if k else 0)
+            for k in range(n + 1)
+        ]
+    return tuple(row)

@@ -1,0 +1,217 @@
+"""Draws from an envelope: attempts of a fixed number of words, vectorized, undecided ones settled exactly.
+
+One attempt reads one word for its cell and, where cells hold more than one value, one for the place in the
+cell and one for acceptance.  Attempts are independent, each accepts or rejects, and the draws are the
+accepted ones in order.  The number of attempts is independent of the value accepted, and an attempt takes
+the same steps whatever its value: so the time of a draw does not tell its size.
+
+The acceptance test compares a word with a polynomial for exp(-phi), 0 <= phi <= PHI, whose error is below
+BAND / 2; a word nearer than BAND to it (one in 2**39) is `undecided` and goes to `settle`, which
+decides by enclosures of growing width.  Proof: docs/proofs/sampling-envelope.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.randomness import Rng, Words
+from sfumato.sampling.envelope import Branch, Cell, Envelope
+from sfumato.sampling.fixedpoint import Enclosure, LazyUniform, exp_minus
+from sfumato.sampling.table import Table, tabulate
+
+__all__ = ["Plan", "Shape", "accepts", "attempt", "draw", "plan"]
+
+Shape = int | tuple[int, ...] | None
+Integers = npt.NDArray[np.int64]
+
+BAND = 2.0**-40
+PHI = 0.5625
+DEGREE = 12  # PHI**13 / 13! < 2**-43
+CHUNK = 8192  # attempts at a time: the working set stays in the cache
+TAYLOR = tuple((-1.0) ** n / math.factorial(n) for n in range(DEGREE + 1))
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """An envelope, its alias table, and per listed cell what a draw needs."""
+
+    envelope: Envelope
+    table: Table
+    words: int  # per attempt: 1, or 3 with a place in the cell and an acceptance test
+    keep: int  # mask: the leading bits of the second word that are the place in the cell
+    shift: int  # the second word, shifted right by this, is added to the base
+    halve: bool  # values are in half units and are rounded to whole ones
+    base: Integers
+    sign: Integers
+    slope: npt.NDArray[np.float64]  # phi = t (slope + curve t) at the place t in [0, 1)
+    curve: float
+    scalar: tuple[list[int], list[int], list[int], list[int], list[float]] = field(repr=False)
+
+    def value(self, cell: Cell, second: int) -> int:
+        """The integer at the place `second` of any cell, listed or not."""
+        start = self.envelope.place(cell) * (2 if self.halve else 1)
+        size = int(start) if self.shift < 64 or self.words == 1 else _center(start)
+        size += second >> self.shift
+        return self.envelope.branches[cell[1]].sign * ((size + 1) >> 1 if self.halve else size)
+
+
+@lru_cache(maxsize=256)
+def plan(
+    linear: Fraction,
+    quadratic: Fraction,
+    exponent: int,
+    branches: tuple[Branch, ...],
+    rounded: bool = False,
+) -> Plan:
+    """Plan draws from exp(-E) on the integers, or on the reals and then `rounded` to integers."""
+    shape = Envelope(linear, quadratic, exponent, branches)
+    table = tabulate(shape.weigh)
+    places = [shape.place(cell) for cell in table.outcomes] + [Fraction(0)]
+    falls = [shape.fall(cell) for cell in table.outcomes]
+    slope, curve = [float(slope) for slope, _ in falls] + [0.0], float(falls[0][1])
+    simple = exponent == 0 and not rounded
+    if not simple and max(slope) + curve > PHI:
+        raise ParameterError("cells are too long for this scale; this is a defect, please report it")
+    halve = rounded and exponent >= 0
+    shift = 64 if simple or exponent < 0 else 64 - exponent - halve
+    base = [int(2 * place) if halve else _center(place) if rounded else int(place) for place in places]
+    sign = [branches[index].sign for _, index in table.outcomes] + [1]
+    return Plan(
+        shape,
+        table,
+        words=1 if simple else 3,
+        keep=2**64 - 1 if rounded else 2**64 - 2**shift,
+        shift=shift,
+        halve=halve,
+        base=np.array(base, dtype=np.int64),
+        sign=np.array(sign, dtype=np.int64),
+        slope=np.array(slope),
+        curve=curve,
+        scalar=(table.alias.threshold.tolist(), table.alias.other.tolist(), base, sign, slope),
+    )
+
+
+def _center(place: Fraction) -> int:
+    """The integer nearest to the points just above `place`, whose cell has no half-integer inside."""
+    return math.floor(place + Fraction(1, 2))
+
+
+def draw(law: Plan, shape: Shape, rng: Rng) -> Any:
+    """Independent draws: an int64 array of this shape, or an int for () and None."""
+    if shape is None or shape == ():
+        while (value := attempt(law, rng)) is None:
+            pass
+        return value
+    count = math.prod(shape) if isinstance(shape, tuple) else shape
+    out = np.empty(count, dtype=np.int64)
+    done = 0
+    while done < count:
+        tries = min(CHUNK, count - done + (count - done) // 8 + 8)
+        found = attempts(law, rng.words(law.words * tries), rng)[: count - done]
+        out[done : done + found.size] = found
+        done += found.size
+    return out.reshape(shape)
+
+
+def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
+    """The accepted values of consecutive attempts, in order."""
+    first = words[: words.size // law.words]
+    column = (first >> np.uint64(64 - law.table.alias.bits)).astype(np.int64)
+    rest = first & np.uint64(2 ** (64 - law.table.alias.bits) - 1)
+    cell = np.where(rest < law.table.alias.threshold[column], column, law.table.alias.other[column])
+    undecided = cell == len(law.table.outcomes)
+    if law.words == 1:
+        values, accepted = law.sign[cell] * law.base[cell], ~undecided
+    else:
+        second, third = words[first.size : 2 * first.size], words[2 * first.size :]
+        t = ((second & np.uint64(law.keep)) >> np.uint64(11)) * UNIT
+        phi = t * (law.slope[cell] + law.curve * t)
+        excess = (third >> np.uint64(11)) * UNIT - exp_minus_near(phi)
+        accepted = excess < -BAND
+        undecided |= np.abs(excess) <= BAND
+        values = law.base[cell]
+        if law.shift < 64:
+            values = values + (second >> np.uint64(law.shift)).astype(np.int64)
+        values = law.sign[cell] * ((values + 1) >> 1 if law.halve else values)
+    for i in np.flatnonzero(undecided).tolist():
+        value = settle(law, *(int(words[i + k * first.size]) for k in range(law.words)), rng=rng)
+        accepted[i] = value is not None
+        values[i] = value if value is not None else 0
+    return values[accepted]
+
+
+def exp_minus_near(phi: Any) -> Any:
+    """exp(-phi) for 0 <= phi <= PHI by its Taylor polynomial, within BAND / 2."""
+    total = phi * TAYLOR[DEGREE] + TAYLOR[DEGREE - 1]
+    for coefficient in TAYLOR[DEGREE - 2 :: -1]:
+        total = total * phi + coefficient
+    return total
+
+
+def attempt(law: Plan, rng: Rng) -> int | None:
+    """One attempt in plain Python: the fast way to a single draw."""
+    threshold, other, base, sign, slope = law.scalar
+    rest = 64 - law.table.alias.bits
+    first = rng.word()
+    cell = first >> rest
+    if first & ((1 << rest) - 1) >= threshold[cell]:
+        cell = other[cell]
+    if law.words == 1:
+        return sign[cell] * base[cell] if cell < len(law.table.outcomes) else settle(law, first, rng=rng)
+    second, third = rng.word(), rng.word()
+    t = ((second & law.keep) >> 11) * UNIT
+    excess = (third >> 11) * UNIT - math.exp(-t * (slope[cell] + law.curve * t))
+    if abs(excess) <= BAND or cell == len(law.table.outcomes):
+        return settle(law, first, second, third, rng=rng)
+    if excess > 0:
+        return None
+    size = base[cell] + (second >> law.shift)
+    return sign[cell] * ((size + 1) >> 1 if law.halve else size)
+
+
+def settle(law: Plan, first: int, second: int = 0, third: int = 0, *, rng: Rng) -> int | None:
+    """The exact outcome of the attempt that begins with these words."""
+    index = law.table.alias.pick(first)
+    listed = law.table.outcomes
+    cell = listed[index] if index < len(listed) else law.table.remainder(rng)
+    if cell is None:
+        return None
+    place = LazyUniform(second, 64)
+    if law.words == 3 and not accepts(law, cell, place, LazyUniform(third, 64), rng):
+        return None
+    return saturate(law.value(cell, second))
+
+
+def accepts(law: Plan, cell: Cell, place: LazyUniform, chance: LazyUniform, rng: Rng) -> bool:
+    """Whether `chance` is below exp(-phi) at `place`; on the continuum both are refined as needed."""
+    slope, curve = law.envelope.fall(cell)
+
+    def phi(numerator: int, bits: int) -> Fraction:
+        t = Fraction(numerator, 1 << bits)
+        return t * (slope + curve * t)
+
+    def on_lattice(bits: int) -> Enclosure:
+        return exp_minus(phi(place.value & law.keep, 64), bits)
+
+    def on_continuum(bits: int) -> Enclosure:
+        while place.bits < bits + 64:
+            place.refine(rng)
+        low, _ = exp_minus(phi(place.value + 1, place.bits), bits)
+        _, high = exp_minus(phi(place.value, place.bits), bits)
+        return low, high
+
+    return chance.below(on_lattice if law.keep != 2**64 - 1 else on_continuum, rng)
+
+
+def saturate(value: int) -> int:
+    """Keep a draw inside int64; at the largest scale allowed this has probability below e**-9000."""
+    return max(-(2**63) + 1, min(2**63 - 1, value))
