@@ -1,0 +1,29 @@
+"""Settings that make backends agree; applied once to each connection a table comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.errors import SchemaError
+
+__all__ = ["prepared"]
+
+SETTINGS = {
+    # Ibis 12 writes lambdas with an arrow, which DuckDB 2 reads only when told to.
+    "duckdb": ("SET lambda_syntax = 'ENABLE_SINGLE_ARROW'",),
+    # Spark: overflow, bad casts and missing entries raise under ANSI rules; our expressions need neither.
+    "pyspark": ("SET spark.sql.ansi.enabled = false", "SET spark.sql.session.timeZone = UTC"),
+}
+
+
+def prepared(source: Any) -> Any:
+    """The same Ibis table, its connection set up."""
+    backend = source.get_backend()
+    if backend.name not in SETTINGS:
+        raise SchemaError(
+            f"tables of the backend {backend.name!r} are not supported; "
+            f"use {' or '.join(SETTINGS)}, or read the data from a file"
+        )
+    for setting in SETTINGS[backend.name]:
+        backend.raw_sql(setting)
+    return source

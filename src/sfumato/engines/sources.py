@@ -1,0 +1,144 @@
+"""Where tables come from: files, databases, data frames, Ibis.  Nothing here looks at a value."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ibis
+
+from sfumato.engines.engine import Table
+from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row
+from sfumato.schema import Schema
+from sfumato.spaces import Space
+
+__all__ = ["column_types", "open_source", "read"]
+
+DATABASES = (".duckdb", ".ddb", ".db")
+PARQUET = (".parquet", ".pq")
+TEXT = {".csv": ",", ".tsv": "\t"}
+
+
+def read(
+    source: Any,
+    *,
+    schema: Schema | Mapping[str, Space],
+    unit: str | None = None,
+    rows: int | None = None,
+    adjacency: str | Adjacency = "add-remove",
+    size: int | None = None,
+    dataset: str | None = None,
+    table: str | None = None,
+) -> Table:
+    """A sensitive table from a file, a data frame or an Ibis table, behind its public schema.
+
+    `source`: a CSV, TSV, Parquet or DuckDB file (with `table` naming the table inside), a pandas, polars or
+    Arrow frame, or any Ibis table on DuckDB or Spark.
+    `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
+    """
+    declared = (
+        schema
+        if isinstance(schema, Schema)
+        else _schema(schema, unit, rows, adjacency, size, dataset, source)
+    )
+    return Table(open_source(source, table), declared)
+
+
+def open_source(source: Any, table: str | None = None) -> Any:
+    """An Ibis table over the source."""
+    if isinstance(source, ibis.Table):
+        return source
+    if not isinstance(source, str | Path):
+        return _frame(source)
+    path = Path(source)
+    if not path.exists():
+        raise SchemaError(f"there is no file {path}; check the path")
+    kind = path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
+    connection = ibis.duckdb.connect()
+    try:
+        if kind in TEXT:
+            return _text(connection, path, TEXT[kind])
+        if kind in PARQUET:
+            return connection.read_parquet(path)
+        if kind in DATABASES:
+            return _database(path, table)
+    except SchemaError:
+        raise
+    except Exception:
+        raise SchemaError(
+            f"{path} cannot be read as a {kind} file; check that it is complete and readable"
+        ) from None
+    raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
+
+
+def column_types(source: Any, table: str | None = None) -> dict[str, str]:
+    """Column names and types, never values; a text file knows names only."""
+    held = open_source(source, table).schema()
+    return {name: str(kind) for name, kind in held.items()}
+
+
+def _schema(
+    columns: Mapping[str, Space],
+    unit: str | None,
+    rows: int | None,
+    adjacency: str | Adjacency,
+    size: int | None,
+    dataset: str | None,
+    source: Any,
+) -> Schema:
+    if unit is not None and rows is None:
+        raise SchemaError(f"unit={unit!r} needs rows=: at most how many rows of a person count?")
+    if unit is None and rows is not None:
+        raise SchemaError("rows= needs unit=: which column identifies a person?")
+    if isinstance(adjacency, str):
+        if adjacency not in ADJACENCIES:
+            raise SchemaError(f"adjacency must be one of {', '.join(ADJACENCIES)}, got {adjacency!r}")
+        adjacency = ADJACENCIES[adjacency]
+    if dataset is None:
+        if not isinstance(source, str | Path):
+            raise SchemaError(
+                "dataset= is needed for a table that is not a file: a name for its ledger to be bound to"
+            )
+        dataset = Path(source).name.split(".")[0]
+    person = Row() if unit is None or rows is None else Person(unit, rows)
+    return Schema(columns, person, adjacency, size, dataset)
+
+
+def _text(connection: Any, path: Path, separator: str) -> Any:
+    """Every field as text; short rows are padded, long ones cut, unreadable ones dropped."""
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
+        names = next(csv.reader(file, delimiter=separator), [])
+    if not names or len(set(names)) != len(names):
+        raise SchemaError(f"the first line of {path} must name the columns, each once")
+    return connection.read_csv(
+        path,
+        columns=dict.fromkeys(names, "VARCHAR"),
+        auto_detect=False, header=True, delim=separator, quote='"', escape='"',
+        null_padding=True, strict_mode=False, ignore_errors=True,
+    )  # fmt: skip
+
+
+def _database(path: Path, table: str | None) -> Any:
+    connection = ibis.duckdb.connect(path, read_only=True)
+    tables = connection.list_tables()
+    if table is None and len(tables) == 1:
+        (table,) = tables
+    if table not in tables:
+        raise SchemaError(f"{path} holds the tables {', '.join(tables)}; name one with table=")
+    return connection.table(table)
+
+
+def _frame(source: Any) -> Any:
+    connection = ibis.duckdb.connect()
+    try:
+        return connection.create_table("source", ibis.memtable(source))
+    except Exception:
+        raise SchemaError(
+            f"cannot read a table from {type(source).__name__}; pass a file's path, a pandas, polars or "
+            "Arrow table, or an Ibis table"
+        ) from None

@@ -1,0 +1,147 @@
+"""Public cells: categories, bins of a number, and their products; or keys to be discovered."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.numeric import exact
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Integers, Interval, Label, Texts
+
+__all__ = ["Bins", "Cells", "Discovered", "Grouping", "Key", "bind_cells", "bins", "discovered"]
+
+MOST_CELLS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A number cut at public edges: `[e0, e1), [e1, e2), ..., [e_last-1, e_last]`; the ends take what clips."""
+
+    column: str
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        edges = tuple(self.edges)
+        if len(edges) < 2 or any(not a < b for a, b in itertools.pairwise(edges)):
+            raise ParameterError(f"edges of bins({self.column!r}) must be at least two increasing numbers")
+        object.__setattr__(self, "edges", edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """Keys that are not public: those held by enough people are found privately, at a delta."""
+
+    column: str
+
+
+Grouping = str | Bins | Discovered
+
+
+def bins(column: str, *edges: float, count: int | None = None) -> Bins | str:
+    """Cut a numeric column at `edges`, or into `count` bins of equal width.
+
+    >>> bins("age", 0, 18, 65, 120)
+    Bins(column='age', edges=(0, 18, 65, 120))
+    """
+    if count is None:
+        return Bins(column, edges)
+    if len(edges) != 2:
+        raise ParameterError("bins(column, low, high, count=n) needs exactly the two ends beside count")
+    low, high = exact(edges[0]), exact(edges[1])
+    return Bins(column, tuple(float(low + (high - low) * i / count) for i in range(count + 1)))
+
+
+def discovered(column: str) -> Discovered:
+    """Group by the values of a text column that enough people share."""
+    return Discovered(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A bound grouping column: its cells' labels, and for numbers the lattice indices where bins start."""
+
+    column: str
+    labels: tuple[Label, ...]
+    starts: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The product of bound keys, in row-major order; no keys: one cell for the whole table."""
+
+    keys: tuple[Key, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of cells."""
+        return math.prod(len(key.labels) for key in self.keys)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each key."""
+        return tuple(len(key.labels) for key in self.keys)
+
+    def labels(self) -> list[tuple[Label, ...]]:
+        """The labels of each cell, in order."""
+        return list(itertools.product(*(key.labels for key in self.keys)))
+
+
+def bind_cells(groupings: Sequence[Grouping], schema: Schema) -> Cells:
+    """The cells of public groupings."""
+    keys = tuple(_bind(grouping, schema) for grouping in groupings)
+    if len({key.column for key in keys}) != len(keys):
+        raise SchemaError("a column appears twice in the grouping; name each once")
+    cells = Cells(keys)
+    if cells.count > MOST_CELLS:
+        raise UnsupportedQuery(
+            f"the grouping has {cells.count} cells, at most {MOST_CELLS} are possible; use fewer or coarser keys"
+        )
+    return cells
+
+
+def _bind(grouping: Grouping, schema: Schema) -> Key:
+    if isinstance(grouping, Discovered):
+        raise UnsupportedQuery(f"discovered({grouping.column!r}) must be the only key of its query")
+    if isinstance(grouping, Bins):
+        return _bind_bins(grouping, schema)
+    space = schema.space(grouping)
+    if isinstance(space, Categories):
+        return Key(grouping, space.values)
+    if isinstance(space, Interval | Integers):
+        points = space.lattice.width + 1
+        if points > 1000:
+            raise UnsupportedQuery(
+                f"column {grouping!r} has {points} lattice points; group by bins({grouping!r}, edge, edge, ...)"
+            )
+        indices = range(space.lattice.low, space.lattice.high + 1)
+        return Key(grouping, tuple(_plain(space.lattice.value(i)) for i in indices), tuple(indices))
+    if isinstance(space, Texts):
+        raise UnsupportedQuery(
+            f"the values of {grouping!r} are not public; group by discovered({grouping!r})"
+        )
+    raise UnsupportedQuery(f"column {grouping!r} ({type(space).__name__}) cannot be a grouping key")
+
+
+def _bind_bins(grouping: Bins, schema: Schema) -> Key:
+    space = schema.space(grouping.column)
+    if not isinstance(space, Interval | Integers):
+        raise SchemaError(f"bins({grouping.column!r}) needs a numeric column")
+    lattice, edges = space.lattice, grouping.edges
+    starts = tuple(math.ceil(exact(edge, "edge") / lattice.step) for edge in edges[:-1])
+    if starts[0] > lattice.low or math.floor(exact(edges[-1], "edge") / lattice.step) < lattice.high:
+        raise SchemaError(
+            f"bins({grouping.column!r}) must cover the column's bounds {lattice.low_value:g} to {lattice.high_value:g}"
+        )
+    if any(a >= b for a, b in itertools.pairwise(starts)):
+        raise SchemaError(f"bins({grouping.column!r}) has bins narrower than the column's step")
+    texts = [f"[{a:g}, {b:g})" for a, b in itertools.pairwise(edges)]
+    texts[-1] = texts[-1][:-1] + "]"
+    return Key(grouping.column, tuple(texts), starts)
+
+
+def _plain(value: float) -> Label:
+    return int(value) if value == int(value) else f"{value:g}"

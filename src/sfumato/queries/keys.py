@@ -1,0 +1,68 @@
+"""Keys held by enough people: the question behind `by(discovered(column))`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sfumato.errors import UnsupportedQuery
+from sfumato.privacy.adjacency import Replace
+from sfumato.queries.aggregation import Distinct
+from sfumato.queries.grouping import Discovered
+from sfumato.queries.query import Query
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Texts
+
+__all__ = ["Keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How many units hold each text; a unit has at most `per_unit` different ones."""
+
+    query: Query
+    schema: Schema
+
+    def __post_init__(self) -> None:
+        space = self.schema.space(self.column)
+        if not isinstance(space, Texts):
+            raise UnsupportedQuery(
+                f"discovered({self.column!r}) needs a column declared as Texts; "
+                f"{type(space).__name__} columns have public keys: group by {self.column!r} itself"
+            )
+
+    @property
+    def name(self) -> str:
+        """The query's readable name."""
+        return f"keys of {self.query.name}"
+
+    @property
+    def column(self) -> str:
+        """The column whose values are discovered."""
+        (key,) = self.query.keys
+        assert isinstance(key, Discovered)
+        return key.column
+
+    @property
+    def per_unit(self) -> int:
+        """How many keys one unit can hold."""
+        return self.schema.unit.rows
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbors exchange a unit, which removes one and adds another."""
+        return isinstance(self.schema.adjacency, Replace)
+
+    @property
+    def statistic(self) -> Distinct:
+        """What the engine is asked."""
+        condition = self.query.condition
+        bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
+        return Distinct(bound, self.column)
+
+    def schema_with(self, keys: tuple[str, ...]) -> Schema:
+        """The schema once the keys are public."""
+        return replace(self.schema, columns={**self.schema.columns, self.column: Categories(keys)})
+
+    def query_with(self) -> Query:
+        """The query once the keys are public."""
+        return replace(self.query, keys=(self.column,))

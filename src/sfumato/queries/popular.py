@@ -1,0 +1,60 @@
+"""Popular items of set-valued columns: counts of items, of which only the order is released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.privacy.adjacency import Replace
+from sfumato.queries.aggregation import Frequencies
+from sfumato.queries.grouping import Cells
+from sfumato.queries.query import Query
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Label, Subsets
+
+__all__ = ["Popular"]
+
+
+@dataclass(frozen=True, slots=True)
+class Popular:
+    """The k most frequent items (or categories) in each cell, most popular first."""
+
+    query: Query
+    schema: Schema
+    cells: Cells
+
+    def __post_init__(self) -> None:
+        if self.query.k > len(self.items):
+            raise ParameterError(f"k={self.query.k} is more than the {len(self.items)} declared items")
+
+    @property
+    def name(self) -> str:
+        """The query's readable name."""
+        return self.query.name
+
+    @property
+    def items(self) -> tuple[Label, ...]:
+        """The public candidates."""
+        space = self.schema.space(self.query.column or "")
+        if isinstance(space, Subsets):
+            return space.of
+        if isinstance(space, Categories):
+            return space.values
+        raise UnsupportedQuery(
+            f"popular items need a column of sets or categories; {self.query.column!r} is {type(space).__name__}"
+        )
+
+    @property
+    def statistic(self) -> Frequencies:
+        """What the engine is asked."""
+        condition = self.query.condition
+        bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
+        return Frequencies(bound, self.cells, self.query.column or "")
+
+    @property
+    def spread(self) -> int:
+        """How far apart the counts' changes can lie when one unit changes.
+
+        A row adds 0 or 1 to every count of its cell, so its changes lie within 1 of one another.
+        """
+        return self.schema.unit.rows * (2 if isinstance(self.schema.adjacency, Replace) else 1)

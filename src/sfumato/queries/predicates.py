@@ -1,0 +1,232 @@
+"""Filters on declared columns, as values: `col("age") >= 18`, or the text "age >= 18 and state == 'CA'".
+
+A condition looks at the coerced value.  Where that is missing, every comparison is false (and so
+its negation with `not` is true).  Numbers are compared on the lattice, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.numeric import exact
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Integers, Interval, Label, Subsets
+
+__all__ = [
+    "Between",
+    "Both",
+    "Column",
+    "Compare",
+    "Contains",
+    "Either",
+    "Negated",
+    "OneOf",
+    "Predicate",
+    "col",
+]
+
+
+class _Condition:
+    """The operators that build larger conditions from smaller ones."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Predicate) -> Both:
+        return Both(self, other)  # type: ignore[arg-type]
+
+    def __or__(self, other: Predicate) -> Either:
+        return Either(self, other)  # type: ignore[arg-type]
+
+    def __invert__(self) -> Negated:
+        return Negated(self)  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        raise ParameterError("combine conditions with & and | and ~, not with 'and', 'or', 'not'")
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(_Condition):
+    """A column compared with a public constant, as written."""
+
+    column: str
+    operator: str
+    constant: Any
+
+    def bind(self, schema: Schema) -> Predicate:
+        """The same condition in lattice indices or labels."""
+        space = schema.space(self.column)
+        if isinstance(space, Interval | Integers):
+            return _numeric(self, space)
+        if isinstance(space, Categories):
+            return _categorical(self, space)
+        if isinstance(space, Subsets) and self.operator == "contains":
+            if self.constant not in space.of:
+                raise SchemaError(f"{self.constant!r} is not a declared item of column {self.column!r}")
+            return Contains(self.column, self.constant)
+        raise UnsupportedQuery(
+            f"column {self.column!r} ({type(space).__name__}) cannot be filtered by {self.operator!r}"
+        )
+
+    def words(self) -> str:
+        """The condition for a reader."""
+        if self.operator == "contains":
+            return f"{self.constant!r} in {self.column}"
+        constant = list(self.constant) if self.operator == "in" else self.constant
+        return f"{self.column} {self.operator} {constant!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Between(_Condition):
+    """A bound condition: the lattice index lies in `low..high` (inclusive)."""
+
+    column: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(_Condition):
+    """A bound condition: the category is one of `labels`."""
+
+    column: str
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contains(_Condition):
+    """A bound condition: the set holds `item`."""
+
+    column: str
+    item: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Both(_Condition):
+    """Both conditions hold."""
+
+    one: Predicate
+    other: Predicate
+
+    def bind(self, schema: Schema) -> Predicate:
+        """The same condition in lattice indices or labels."""
+        return Both(_bound(self.one, schema), _bound(self.other, schema))
+
+    def words(self) -> str:
+        """The condition for a reader."""
+        return f"({_words(self.one)} and {_words(self.other)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Either(_Condition):
+    """At least one of the conditions holds."""
+
+    one: Predicate
+    other: Predicate
+
+    def bind(self, schema: Schema) -> Predicate:
+        """The same condition in lattice indices or labels."""
+        return Either(_bound(self.one, schema), _bound(self.other, schema))
+
+    def words(self) -> str:
+        """The condition for a reader."""
+        return f"({_words(self.one)} or {_words(self.other)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Negated(_Condition):
+    """The condition does not hold."""
+
+    one: Predicate
+
+    def bind(self, schema: Schema) -> Predicate:
+        """The same condition in lattice indices or labels."""
+        return Negated(_bound(self.one, schema))
+
+    def words(self) -> str:
+        """The condition for a reader."""
+        return f"not {_words(self.one)}"
+
+
+Predicate = Compare | Between | OneOf | Contains | Both | Either | Negated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A declared column inside a condition."""
+
+    name: str
+
+    def __eq__(self, constant: object) -> Compare:  # type: ignore[override]
+        return Compare(self.name, "==", constant)
+
+    def __ne__(self, constant: object) -> Compare:  # type: ignore[override]
+        return Compare(self.name, "!=", constant)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, constant: float) -> Compare:
+        return Compare(self.name, "<", constant)
+
+    def __le__(self, constant: float) -> Compare:
+        return Compare(self.name, "<=", constant)
+
+    def __gt__(self, constant: float) -> Compare:
+        return Compare(self.name, ">", constant)
+
+    def __ge__(self, constant: float) -> Compare:
+        return Compare(self.name, ">=", constant)
+
+    def isin(self, labels: Iterable[Label]) -> Compare:
+        """Whether the category is one of `labels`."""
+        return Compare(self.name, "in", tuple(labels))
+
+    def contains(self, item: Label) -> Compare:
+        """Whether the set holds `item`."""
+        return Compare(self.name, "contains", item)
+
+
+def col(name: str) -> Column:
+    """A column, to build a condition from.
+
+    >>> (col("age") >= 18).words()
+    'age >= 18'
+    """
+    return Column(name)
+
+
+def _bound(condition: Predicate, schema: Schema) -> Predicate:
+    return condition.bind(schema) if hasattr(condition, "bind") else condition
+
+
+def _words(condition: Predicate) -> str:
+    return condition.words() if hasattr(condition, "words") else repr(condition)
+
+
+def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:
+    lattice, column = space.lattice, condition.column
+    if condition.operator not in ("<", "<=", ">", ">=", "==", "!="):
+        raise UnsupportedQuery(f"column {column!r} is a number; compare it with <, <=, >, >=, == or !=")
+    point = exact(condition.constant, f"the constant compared with {column!r}") / lattice.step
+    below = Between(column, lattice.low, math.ceil(point) - 1)
+    above = Between(column, math.floor(point) + 1, lattice.high)
+    at = Between(column, math.ceil(point), math.floor(point))
+    upto, onward = Between(column, lattice.low, at.high), Between(column, at.low, lattice.high)
+    return {"<": below, ">": above, "==": at, "<=": upto, ">=": onward, "!=": Either(below, above)}[
+        condition.operator
+    ]
+
+
+def _categorical(condition: Compare, space: Categories) -> Predicate:
+    column, operator = condition.column, condition.operator
+    chosen = tuple(condition.constant) if operator == "in" else (condition.constant,)
+    unknown = [label for label in chosen if label not in space.values]
+    if unknown:
+        raise SchemaError(f"{unknown[0]!r} is not a declared category of column {column!r}")
+    if operator not in ("==", "!=", "in"):
+        raise UnsupportedQuery(f"column {column!r} holds categories; compare it with ==, != or isin")
+    rest = tuple(label for label in space.values if label not in chosen)
+    return OneOf(column, rest if operator == "!=" else chosen)

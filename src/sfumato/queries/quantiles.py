@@ -1,0 +1,66 @@
+r"""Quantiles, by rank: the penalty of a lattice point and how far one unit moves it.
+
+For probability p and n present rows, of which L lie below the point and U above it, the penalty is
+max(0, L - p n, U - (1 - p) n): zero exactly at the p-quantiles, ties or not.  With p = 1/2 it is the
+tie-safe median score.  Between neighbors, the penalties of all points change by amounts that lie
+within one another by at most 1 for a row added or removed, and 2 for a row replaced
+(docs/proofs/quantiles.md): that spread is what an exponential mechanism pays for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.numeric import exact
+from sfumato.privacy.adjacency import Replace
+from sfumato.queries.aggregation import Frequencies
+from sfumato.queries.grouping import Cells
+from sfumato.queries.query import Query
+from sfumato.queries.vector import numeric_space
+from sfumato.schema import Schema
+from sfumato.spaces import Lattice
+
+__all__ = ["Quantiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Quantiles of a column over each cell; an answer is the lattice's counts, cell by cell."""
+
+    query: Query
+    schema: Schema
+    cells: Cells
+
+    @property
+    def name(self) -> str:
+        """The query's readable name."""
+        return self.query.name
+
+    @property
+    def lattice(self) -> Lattice:
+        """The column's lattice."""
+        return numeric_space(self.query, self.schema).lattice
+
+    @property
+    def probabilities(self) -> tuple[Fraction, ...]:
+        """The probabilities, exactly as written."""
+        return tuple(exact(p) for p in self.query.probabilities)
+
+    @property
+    def statistic(self) -> Frequencies:
+        """What the engine is asked."""
+        condition = self.query.condition
+        bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
+        return Frequencies(bound, self.cells, self.query.column or "")
+
+    @property
+    def spread(self) -> int:
+        """How far apart the penalties' changes can lie when one unit changes, over all cells together."""
+        return self.schema.unit.rows * (2 if isinstance(self.schema.adjacency, Replace) else 1)
+
+    def estimate(self, chosen: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        """The chosen lattice points in the column's units, of shape (cells, probabilities)."""
+        return self.lattice.values(chosen).reshape(self.cells.count, len(self.probabilities))

@@ -1,0 +1,215 @@
+"""A question about a table, as a frozen description: what, of which column, where, and by which keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.numeric import exact
+from sfumato.queries.grouping import Bins, Discovered, Grouping
+from sfumato.queries.parsing import condition
+from sfumato.queries.predicates import Predicate
+
+__all__ = [
+    "KINDS",
+    "Query",
+    "count",
+    "histogram",
+    "mean",
+    "median",
+    "most_popular",
+    "quantiles",
+    "sum",
+    "top",
+    "variance",
+]
+
+KINDS = ("count", "sum", "mean", "variance", "histogram", "quantiles", "top")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Built by `count`, `sum`, `mean`, ...; narrowed with `where`, split with `by`.
+
+    >>> mean("salary").where("age >= 18").by("state").name
+    'mean of salary by state where age >= 18'
+    """
+
+    kind: str
+    column: str | None = None
+    probabilities: tuple[float, ...] = ()
+    k: int = 1
+    condition: Predicate | None = None
+    keys: tuple[Grouping, ...] = ()
+
+    def where(self, wanted: Predicate | str) -> Query:
+        """The same question about the rows where a condition holds; conditions accumulate."""
+        extra = condition(wanted) if isinstance(wanted, str) else wanted
+        return replace(self, condition=extra if self.condition is None else self.condition & extra)
+
+    def by(self, *keys: Grouping) -> Query:
+        """The same question for each cell of public keys, or of one `discovered` key."""
+        return replace(self, keys=(*self.keys, *keys))
+
+    @property
+    def name(self) -> str:
+        """A readable name; releases are stored under it unless another is given."""
+        by = ", ".join(key if isinstance(key, str) else key.column for key in self.keys)
+        parts = [self._subject()]
+        if self.kind != "histogram" and by:
+            parts.append(f"by {by}")
+        if self.condition is not None:
+            words = self.condition.words()  # type: ignore[union-attr]
+            parts.append(f"where {words[1:-1] if words.startswith('(') else words}")
+        return " ".join(parts)
+
+    def _subject(self) -> str:
+        if self.kind == "count":
+            return "count"
+        if self.kind == "histogram":
+            return "histogram of " + ", ".join(
+                key if isinstance(key, str) else key.column for key in self.keys
+            )
+        if self.kind == "quantiles":
+            if self.probabilities == (0.5,):
+                return f"median of {self.column}"
+            return f"quantiles {', '.join(f'{p:g}' for p in self.probabilities)} of {self.column}"
+        if self.kind == "top":
+            return f"most popular of {self.column}" if self.k == 1 else f"top {self.k} of {self.column}"
+        return f"{self.kind} of {self.column}"
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values: the form that plans, digests and stored releases share."""
+        record: dict[str, Any] = {"query": self.kind}
+        if self.column is not None:
+            record["column"] = self.column
+        if self.kind == "quantiles":
+            record["probabilities"] = list(self.probabilities)
+        if self.kind == "top":
+            record["k"] = self.k
+        if self.keys:
+            record["by"] = [_key_record(key) for key in self.keys]
+        if self.condition is not None:
+            record["where"] = self.condition.words()  # type: ignore[union-attr]
+        return record
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Query:
+        """The query that `to_record`, or a plan, describes."""
+        fields = dict(record)
+        kind = fields.pop("query", None)
+        if kind in ("median", "most_popular"):
+            fields |= {"probabilities": [0.5]} if kind == "median" else {"k": 1}
+            kind = "quantiles" if kind == "median" else "top"
+        if kind not in KINDS:
+            raise SchemaError(
+                f"query {kind!r} is unknown; choose one of {', '.join((*KINDS, 'median', 'most_popular'))}"
+            )
+        unknown = sorted(fields.keys() - {"column", "probabilities", "k", "by", "where"})
+        if unknown:
+            raise SchemaError(
+                f"a {kind} query has no part {unknown[0]!r}; known are column, probabilities, k, by, where"
+            )
+        by = fields.get("by", [])
+        keys = tuple(_key_from(key) for key in ([by] if isinstance(by, str | Mapping) else by))
+        where = fields.get("where")
+        return _checked(
+            cls(
+                kind,
+                fields.get("column"),
+                tuple(fields.get("probabilities", ())),
+                fields.get("k", 1),
+                None if where is None else condition(where),
+                keys,
+            )
+        )
+
+
+def count() -> Query:
+    """How many rows there are."""
+    return Query("count")
+
+
+def sum(column: str) -> Query:
+    """The sum of a number."""
+    return Query("sum", column)
+
+
+def mean(column: str) -> Query:
+    """The mean of a number."""
+    return Query("mean", column)
+
+
+def variance(column: str) -> Query:
+    """The variance of a number (divided by the count)."""
+    return Query("variance", column)
+
+
+def histogram(*keys: Grouping) -> Query:
+    """Counts over the cells of one or several columns."""
+    return _checked(Query("histogram", keys=keys))
+
+
+def quantiles(column: str, probabilities: float | Iterable[float]) -> Query:
+    """One or many quantiles of a number, in one call."""
+    chosen = (probabilities,) if isinstance(probabilities, int | float) else tuple(probabilities)
+    return _checked(Query("quantiles", column, probabilities=chosen))
+
+
+def median(column: str) -> Query:
+    """The median of a number."""
+    return quantiles(column, 0.5)
+
+
+def top(column: str, k: int) -> Query:
+    """The k items that occur in most sets of a set-valued column, most popular first."""
+    return _checked(Query("top", column, k=k))
+
+
+def most_popular(column: str) -> Query:
+    """The item that occurs in most sets of a set-valued column."""
+    return top(column, 1)
+
+
+def _checked(query: Query) -> Query:
+    if query.kind in ("count", "histogram") and query.column is not None:
+        raise ParameterError(f"a {query.kind} takes no column; narrow it with where or split it with by")
+    if query.kind not in ("count", "histogram") and not query.column:
+        raise ParameterError(f"a {query.kind} needs the column it is about")
+    if query.kind == "histogram" and not query.keys:
+        raise ParameterError("a histogram needs at least one column")
+    if query.kind == "quantiles":
+        _check_probabilities(query.probabilities)
+    if not (isinstance(query.k, int) and query.k >= 1):
+        raise ParameterError(f"k must be a whole number of at least 1, got {query.k!r}")
+    return query
+
+
+def _check_probabilities(probabilities: tuple[float, ...]) -> None:
+    if not probabilities:
+        raise ParameterError("probabilities is empty; give at least one number between 0 and 1")
+    for p in probabilities:
+        if not 0 < exact(p, "a probability") < 1:
+            raise ParameterError(f"probabilities must lie strictly between 0 and 1, got {p!r}")
+    if sorted(set(probabilities)) != list(probabilities):
+        raise ParameterError("probabilities must be increasing and distinct")
+
+
+def _key_record(key: Grouping) -> Any:
+    if isinstance(key, Bins):
+        return {"bins": key.column, "edges": list(key.edges)}
+    return {"discovered": key.column} if isinstance(key, Discovered) else key
+
+
+def _key_from(key: Any) -> Grouping:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, Mapping) and key.keys() == {"bins", "edges"}:
+        return Bins(key["bins"], tuple(key["edges"]))
+    if isinstance(key, Mapping) and key.keys() == {"discovered"}:
+        return Discovered(key["discovered"])
+    raise SchemaError(
+        'a key of `by` is a column name, {bins = "age", edges = [0, 18, 120]} or {discovered = "city"}'
+    )

@@ -1,0 +1,78 @@
+r"""An interval for p = a / (a + b) when both a and b carry independent noise of one law.
+
+For the true p, (1 - p) a - p b = 0, so (1 - p) A - p B is pure noise: W(p) = (1 - p) X - p Y with X, Y
+independent.  A value p is kept while |(1 - p) A - p B| <= q(p), where P(|W(p)| > q(p)) <= beta; the kept
+set contains the true p with probability at least 1 - beta, whatever the data (test inversion, after
+Fieller 1954).  With A + B = N and p' = A / N the condition is N |p' - p| <= q(p).
+
+Both tails used here are exact for the continuous law; a discrete Laplace or rounded normal variable is
+within one lattice unit of a coupled continuous one (stochastic dominance of |X|, docs/proofs/ratio.md), so q gains
+(1 - p) + p = 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from sfumato.queries.vector import Bounds, Noise
+
+__all__ = ["ratio_interval"]
+
+Floats = npt.NDArray[np.float64]
+HALVINGS = 60
+
+
+def ratio_interval(a: Floats, b: Floats, noise: Noise, beta: float) -> Bounds:
+    """The lower and upper ends of the kept set, cell by cell; the whole of [0, 1] where the noise wins."""
+    total = a + b
+    slope = 2.0 * noise.quantile(beta / 2)  # |q'(p)| stays below this, so that the kept set is an interval
+    decided = total > slope
+    safe = np.where(decided, total, 1.0)
+    center = np.where(decided, a / safe, 0.5)
+    low = _end(center, safe, noise, beta, -1.0)
+    high = _end(center, safe, noise, beta, 1.0)
+    return np.where(decided, low, 0.0), np.where(decided, high, 1.0)
+
+
+def _end(center: Floats, total: Floats, noise: Noise, beta: float, side: float) -> Floats:
+    """Bisect outward from the center for the last kept p, rounding outward."""
+    inner, outer = (
+        center.copy(),
+        np.where(side < 0, np.minimum(center, 0.0), np.maximum(center, 1.0)),
+    )
+    for _ in range(HALVINGS):
+        middle = (inner + outer) / 2
+        kept = total * np.abs(center - middle) <= _margin(np.clip(middle, 0.0, 1.0), noise, beta)
+        inner, outer = np.where(kept, middle, inner), np.where(kept, outer, middle)
+    return np.asarray(np.clip(outer, 0.0, 1.0), dtype=np.float64)
+
+
+def _margin(p: Floats, noise: Noise, beta: float) -> Floats:
+    scale = getattr(noise, "scale", None)
+    sigma = getattr(noise, "sigma", None)
+    if sigma is not None:
+        return np.asarray(-special.ndtri(beta / 2) * sigma * np.hypot(p, 1 - p) + 1.0)
+    if scale is not None:
+        return scale * _laplace_pair_quantile(np.minimum(p, 1 - p), beta) + 1.0
+    return np.full_like(p, float(noise.quantile(beta / 2)))  # union bound: (1 - p) |X| + p |Y|
+
+
+def _laplace_pair_quantile(light: Floats, beta: float) -> Floats:
+    """q with P(|heavy X - light Y| > q) = beta for unit Laplace X, Y and heavy = 1 - light >= light.
+
+    The tail is (heavy^2 e^(-q/heavy) - light^2 e^(-q/light)) / (heavy^2 - light^2); where the weights
+    nearly agree its limit (1 + q / (2 w)) e^(-q/w), w the heavier weight, bounds it from above.
+    """
+    heavy = 1 - light
+    low, high = np.zeros_like(light), np.full_like(light, 2 * np.log(2 / beta))
+    near = heavy - light < 1e-6
+    gap = np.where(near, 1.0, heavy**2 - light**2)
+    thin = np.maximum(light, 1e-300)
+    for _ in range(HALVINGS):
+        q = (low + high) / 2
+        apart = (heavy**2 * np.exp(-q / heavy) - light**2 * np.exp(-q / thin)) / gap
+        tail = np.where(near, (1 + q / (2 * heavy)) * np.exp(-q / heavy), apart)
+        low, high = np.where(tail > beta, q, low), np.where(tail > beta, high, q)
+    return high

@@ -1,0 +1,99 @@
+"""What is public about a table: a space per column, who is protected, and under which relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import ADJACENCIES, AddRemove, Adjacency, Person, Replace, Row, Unit
+from sfumato.spaces import Space, space_from
+
+__all__ = ["Schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Declared, never derived: nothing in it is read off the data.
+
+    `size` is the public number of units: exact under `Replace`, a guess for previews under
+    `AddRemove`.  `dataset` is the identity that ledgers are bound to.
+
+    >>> from sfumato.spaces import Interval
+    >>> people = Schema({"age": Interval(0, 120, step=1)}, dataset="people")
+    >>> people.space("agee")
+    Traceback (most recent call last):
+    sfumato.errors.SchemaError: there is no column 'agee' in the schema; did you mean 'age'? Declared: age
+    """
+
+    columns: Mapping[str, Space]
+    unit: Unit = field(default_factory=Row)
+    adjacency: Adjacency = field(default_factory=AddRemove)
+    size: int | None = None
+    dataset: str = "dataset"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", dict(self.columns))
+        if not self.columns:
+            raise SchemaError("columns is empty; declare at least one column with its space")
+        for name, space in self.columns.items():
+            if not (isinstance(name, str) and hasattr(space, "coerce")):
+                raise SchemaError(
+                    f"column {name!r} needs a space such as Interval(low, high) or Categories([...])"
+                )
+        if isinstance(self.unit, Person) and self.unit.column in self.columns:
+            raise SchemaError(f"unit column {self.unit.column!r} is an identifier; leave it out of columns")
+        if self.size is not None and not (isinstance(self.size, int) and self.size >= 1):
+            raise SchemaError(f"size must be a whole number of at least 1, got {self.size!r}")
+        if isinstance(self.adjacency, Replace) and isinstance(self.unit, Row) and self.size is None:
+            raise SchemaError("under replacement the number of rows is public: declare it as size=")
+        if not self.dataset:
+            raise SchemaError("dataset must be a name for this dataset; ledgers are bound to it")
+
+    @property
+    def fixed_size(self) -> int | None:
+        """The number of rows where it is public and the same for all neighbors."""
+        rows_are_units = isinstance(self.unit, Row) and isinstance(self.adjacency, Replace)
+        return self.size if rows_are_units else None
+
+    def space(self, column: str) -> Space:
+        """The space of a column."""
+        if column in self.columns:
+            return self.columns[column]
+        near = get_close_matches(column, self.columns, n=1)
+        hint = f" did you mean {near[0]!r}?" if near else ""
+        raise SchemaError(
+            f"there is no column {column!r} in the schema;{hint} Declared: {', '.join(self.columns)}"
+        )
+
+    def words(self) -> str:
+        """Who is protected, in words."""
+        return f"{self.adjacency.words()} {self.unit.words()}"
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values, for plans, releases and digests."""
+        unit = {"column": self.unit.column, "rows": self.unit.rows} if isinstance(self.unit, Person) else None
+        return {
+            "dataset": self.dataset,
+            "unit": unit,
+            "adjacency": self.adjacency.name,
+            "size": self.size,
+            "columns": {name: space.to_record() for name, space in self.columns.items()},
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Schema:
+        """The schema that `to_record` wrote."""
+        adjacency = record.get("adjacency", "add-remove")
+        if adjacency not in ADJACENCIES:
+            raise SchemaError(f"adjacency must be one of {', '.join(ADJACENCIES)}, got {adjacency!r}")
+        unit = record.get("unit")
+        return cls(
+            {name: space_from(dict(space), name) for name, space in record["columns"].items()},
+            unit=Person(unit["column"], unit["rows"]) if unit else Row(),
+            adjacency=ADJACENCIES[adjacency],
+            size=record.get("size"),
+            dataset=record.get("dataset", "dataset"),
+        )

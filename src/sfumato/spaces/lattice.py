@@ -1,0 +1,122 @@
+"""The lattice of a numeric column: whole multiples of a public step between two public bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.numeric import exact
+
+__all__ = ["Lattice"]
+
+LARGEST_INDEX = 2**52  # an index, and one half added to it, is still exact as a float
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The points `low * step, ..., high * step`, all known exactly.
+
+    >>> cents = Lattice.between(0, 10, 0.01)
+    >>> cents.low, cents.high, cents.value(250)
+    (0, 1000, 2.5)
+    """
+
+    step: Fraction
+    low: int
+    high: int
+
+    @classmethod
+    def between(cls, low: float, high: float, step: float | None) -> Lattice:
+        """The lattice from `low` to `high`; both must be multiples of `step`."""
+        bottom, top = exact(low, "low"), exact(high, "high")
+        if not bottom < top:
+            raise ParameterError(f"low must be below high, got low={low} and high={high}")
+        width = _default_step(bottom, top) if step is None else exact(step, "step")
+        if width <= 0:
+            raise ParameterError(f"step must be positive, got {step}")
+        for name, bound in (("low", bottom), ("high", top)):
+            if (bound / width).denominator != 1:
+                raise ParameterError(
+                    f"{name}={float(bound):g} is not a multiple of step={float(width):g}; "
+                    "choose a step that divides both bounds"
+                )
+        lattice = cls(width, int(bottom / width), int(top / width))
+        if max(abs(lattice.low), abs(lattice.high)) > LARGEST_INDEX:
+            raise ParameterError(
+                f"step={float(width):g} is too fine for bounds {low} to {high}: "
+                "at most 2^52 steps on either side of 0; choose a larger step"
+            )
+        return lattice
+
+    @property
+    def width(self) -> int:
+        """How many steps lie between the bounds."""
+        return self.high - self.low
+
+    def value(self, index: int | Fraction) -> float:
+        """The number at an index (which may lie between points or outside the bounds)."""
+        return float(index * self.step)
+
+    def values(self, indices: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The numbers at many indices."""
+        scaled = np.asarray(indices, dtype=np.float64) * self.step.numerator
+        return np.asarray(scaled / self.step.denominator, dtype=np.float64)
+
+    def index(self, value: float) -> int:
+        """The nearest point's index, clipped: the rule every engine follows, step by step.
+
+        A value at or beyond a bound takes that bound; any other is divided by the step in double
+        precision, one half is added, and the result is rounded down.
+        """
+        if value <= self.low_value:
+            return self.low
+        if value >= self.high_value:
+            return self.high
+        nearest = math.floor(self.scaled(value) + 0.5)
+        return min(max(nearest, self.low), self.high)
+
+    def scaled(self, value: float) -> float:
+        """A value in steps: one correctly rounded operation when the step or its inverse is whole."""
+        if self.step.numerator == 1:
+            return value * float(self.step.denominator)
+        if self.step.denominator == 1:
+            return value / float(self.step.numerator)
+        return value * float(self.step.denominator) / float(self.step.numerator)
+
+    @property
+    def low_value(self) -> float:
+        """The lower bound as a float."""
+        return float(self.low * self.step)
+
+    @property
+    def high_value(self) -> float:
+        """The upper bound as a float."""
+        return float(self.high * self.step)
+
+    @property
+    def rounding_stays_inside(self) -> bool:
+        """Whether `floor(scaled + 1/2)` never leaves the lattice, so that engines need no second clip.
+
+        Each operation is monotone, so it is enough to look at the two bounds.
+        """
+        ends = (math.floor(self.scaled(bound) + 0.5) for bound in (self.low_value, self.high_value))
+        return tuple(ends) == (self.low, self.high)
+
+
+def _default_step(low: Fraction, high: Fraction) -> Fraction:
+    """A power of ten that divides both bounds and cuts the range into at least ten thousand steps."""
+    exponent = math.floor(math.log10(high - low)) - 4
+    step = Fraction(10) ** exponent
+    while (low / step).denominator != 1 or (high / step).denominator != 1:
+        exponent -= 1
+        if exponent < -18:
+            raise ParameterError(
+                f"no power of ten divides both low={float(low):g} and high={float(high):g}; give step="
+            )
+        step = Fraction(10) ** exponent
+    return step
