@@ -176,7 +176,7 @@ def _reason(path: Path, failure: sqlite3.Error | OSError) -> str:
     if code == sqlite3.SQLITE_READONLY or isinstance(failure, PermissionError):
         return "cannot be written; allow writing to the file and its directory"
     if code == sqlite3.SQLITE_CANTOPEN:
-        return "cannot be opened; check that it is a file you may read and write"
+        return "cannot be opened; check that it is a file, and that you may write to its directory"
     if code == sqlite3.SQLITE_CONSTRAINT:
         return "refused the entry, since a ledger is append-only; run verify"
     return (

@@ -101,9 +101,7 @@ def canonical(value: object) -> str:
     >>> canonical({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'
     """
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def plain(description: Mapping[str, object]) -> dict[str, object]:
@@ -111,18 +109,25 @@ def plain(description: Mapping[str, object]) -> dict[str, object]:
     advice = "give a mapping of text to numbers, text, lists and mappings, without NaN"
     try:
         text = canonical(dict(description))
-        back: dict[str, object] = json.loads(text)
-        stable = canonical(back) == text
+        texts = _has_text_keys(description)
     except (TypeError, ValueError, RecursionError):
         raise ParameterError(f"description must be plain JSON values; {advice}") from None
-    if not stable:
+    if not texts:
         raise ParameterError(f"description must have text keys; {advice}")
     if len(text) > DESCRIPTION_BYTES:
         raise ParameterError(
             f"description must take at most {DESCRIPTION_BYTES} bytes as JSON, got {len(text)}; "
             "put large public material into the stored content"
         )
+    back: dict[str, object] = json.loads(text)
     return back
+
+
+def _has_text_keys(value: object) -> bool:
+    """JSON would quietly turn other keys into text, so that two of them could become one."""
+    if isinstance(value, Mapping):
+        return all(isinstance(k, str) and _has_text_keys(v) for k, v in value.items())
+    return not isinstance(value, list | tuple) or all(map(_has_text_keys, value))
 
 
 def label(argument: str, text: str) -> str:

@@ -57,9 +57,7 @@ class Verification:
     def words(self) -> str:
         """The finding for a reader."""
         if self.holds:
-            return (
-                f"the ledger holds: {self.entries} entries, head {self.head}, spent {self.spent!r}"
-            )
+            return f"the ledger holds: {self.entries} entries, head {self.head}, spent {self.spent!r}"
         lines = [f"  - {line}" for line in self.problems[:SHOWN]]
         if len(self.problems) > SHOWN:
             lines.append(f"  - and {len(self.problems) - SHOWN} more")
@@ -77,9 +75,7 @@ class LedgerLike(Protocol):
     def head(self) -> str:
         """The hash of the latest entry."""
 
-    def charge(
-        self, name: str, digest: str, claim: Guarantee, description: Mapping[str, object]
-    ) -> Charge:
+    def charge(self, name: str, digest: str, claim: Guarantee, description: Mapping[str, object]) -> Charge:
         """Spend `claim` durably, or raise and spend nothing."""
 
     def store(self, charge: Charge, content: bytes) -> str:

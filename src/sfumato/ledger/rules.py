@@ -31,6 +31,8 @@ def added(total: tuple[int, ...], amounts: tuple[int, ...]) -> tuple[int, ...]:
 
 def must_be_allowed(claim: Guarantee, allow: frozenset[str]) -> None:
     """Refuse a claim that rests on an assumption nobody allowed."""
+    if not isinstance(claim, Guarantee):
+        raise ParameterError(f"claim must be a guarantee such as Pure(0.1), got {type(claim)}")
     refused = sorted(claim.assumptions - allow)
     if refused:
         raise AssumptionRefused(

@@ -82,9 +82,7 @@ class Ledger:
         with reading(self.path) as connection:
             return _last(connection).hash
 
-    def charge(
-        self, name: str, digest: str, claim: Guarantee, description: Mapping[str, object]
-    ) -> Charge:
+    def charge(self, name: str, digest: str, claim: Guarantee, description: Mapping[str, object]) -> Charge:
         """Spend `claim` durably for the release `name`, or raise and spend nothing."""
         label("name", name)
         label("digest", digest)
@@ -170,9 +168,7 @@ class Ledger:
 
     def _spending(self) -> frozenset[str]:
         if self._allow is None:
-            raise LedgerError(
-                f"ledger {self.path} was opened for looking only; use Ledger.open to spend"
-            )
+            raise LedgerError(f"ledger {self.path} was opened for looking only; use Ledger.open to spend")
         return self._allow
 
     def _total(self) -> tuple[int, ...]:

@@ -33,6 +33,8 @@ class Terms:
             raise ParameterError(f"adjacency must be one of {', '.join(ADJACENCIES)}")
         if not isinstance(self.unit, Row | Person):
             raise ParameterError("unit must be Row() or Person(column, rows)")
+        if not isinstance(self.budget, Guarantee):
+            raise ParameterError(f"budget must be a guarantee such as Pure(1.0), got {type(self.budget)}")
         if self.budget.assumptions:
             raise ParameterError(
                 f"budget must rest on no assumptions, got {self.budget!r}; "
@@ -59,9 +61,7 @@ class Terms:
             "identity": secrets.token_hex(16),
         }
         budget = to_record(self.budget)
-        return Entry(
-            0, "open", now(), self.dataset, "", budget, nothing, nothing, description, GENESIS
-        )
+        return Entry(0, "open", now(), self.dataset, "", budget, nothing, nothing, description, GENESIS)
 
     @classmethod
     def read(cls, first: Entry) -> Terms:
@@ -81,9 +81,7 @@ class Terms:
         except (KeyError, TypeError, ParameterError):
             raise LedgerError("the opening of the ledger declares unknown terms") from None
 
-    def must_match(
-        self, dataset: str, adjacency: Adjacency, unit: Unit, budget: Guarantee | None
-    ) -> None:
+    def must_match(self, dataset: str, adjacency: Adjacency, unit: Unit, budget: Guarantee | None) -> None:
         """Refuse a declaration that differs from the ledger's."""
         mine = (self.dataset, self.adjacency, self.unit, self.budget)
         theirs = (dataset, adjacency, unit, self.budget if budget is None else budget)

@@ -75,9 +75,7 @@ class _Walk:
         expected, previous = self.count, self.previous
         self.count, self.previous = self.count + 1, stored_hash
         self._require(sequence == expected, sequence, "an entry before it is missing")
-        self._require(
-            fingerprint(body.encode()) == stored_hash, sequence, "its text does not match its hash"
-        )
+        self._require(fingerprint(body.encode()) == stored_hash, sequence, "its text does not match its hash")
         entry = Entry.read(body)
         self._require(entry.body() == body, sequence, "its text is not in canonical form")
         self._require(entry.sequence == sequence, sequence, "it carries another number")
@@ -107,9 +105,7 @@ class _Walk:
         self._require(covered, entry.sequence, "its amounts are below what its guarantee costs")
         self.total = added(self.total, entry.amounts if covered else least)
         self._require(entry.total == self.total, entry.sequence, "its total does not add up")
-        self._require(
-            terms.filter.admits(self.total), entry.sequence, "its total exceeds the budget"
-        )
+        self._require(terms.filter.admits(self.total), entry.sequence, "its total exceeds the budget")
         first = self.names.setdefault(entry.name, entry.digest)
         self._require(first == entry.digest, entry.sequence, "its name stands for another digest")
         self.unpaid[entry.sequence] = entry
