@@ -32,7 +32,7 @@ def audit(
     claim: Guarantee,
     *,
     inputs: Any = None,
-    pairs: Sequence[tuple[Any, Any]] | None = None,
+    pairs: Sequence[tuple[Any, Any] | Pair] | None = None,
     records: Sequence[Any] | None = None,
     bounds: tuple[float, float] | None = None,
     unit: Unit = Row(),  # noqa: B008 (frozen)
@@ -65,7 +65,15 @@ def audit(
     attack = _Attack(runner, claim, found, Errors(alpha), deadline, forks)
     evidence = attack.carry_out()
     spent = time.perf_counter() - start
-    return Finding(name_of(target), claim, evidence, tuple(attack.tried), attack.clock, tuple(attack.notes), spent)
+    return Finding(
+        name_of(target),
+        claim,
+        evidence,
+        tuple(attack.tried),
+        attack.clock,
+        tuple(attack.notes),
+        spent,
+    )
 
 
 def _check(claim: Guarantee, seconds: float, alpha: float) -> None:
@@ -81,7 +89,13 @@ class _Attack:
     """One audit under way: the attacks in order, sharing time and error rate."""
 
     def __init__(
-        self, runner: Runner, claim: Guarantee, pairs: list[Pair], errors: Errors, deadline: float, forks: bool
+        self,
+        runner: Runner,
+        claim: Guarantee,
+        pairs: list[Pair],
+        errors: Errors,
+        deadline: float,
+        forks: bool,
     ) -> None:
         self.runner, self.claim, self.pairs, self.errors = runner, claim, pairs, errors
         self.deadline, self.forks = deadline, forks
@@ -109,7 +123,7 @@ class _Attack:
         """Hard exits and endless loops; inputs that cause them leave the other attacks."""
         inputs = [data for pair in self.pairs for data in (pair.first, pair.second)]
         deaths = survey(self.runner, inputs, self.deadline).deaths
-        self.tried.append(Attempt("exits", f"one run on each of {len(inputs)} inputs", len(inputs), 0.0))
+        self.tried.append(Attempt("exits", f"one run on each of {len(inputs)} inputs", len(inputs), math.inf))
         if not deaths:
             return None
         deadly = {k // 2 for k in deaths}

@@ -17,8 +17,8 @@ __all__ = ["lowest_bit"]
 def lowest_bit(values: np.ndarray) -> np.ndarray:
     """The exponent of the lowest set bit of each float; 2000 for zero and what is not finite.
 
-    >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.0]))
-    array([   0.,   -2.,    1., 2000.])
+    >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.0])).tolist()
+    [0.0, -2.0, 1.0, 2000.0]
     """
     finite = np.isfinite(values) & (values != 0)
     mantissa, exponent = np.frexp(np.where(finite, values, 1.0))

@@ -52,9 +52,7 @@ def runs_needed(suspicion: Suspicion, alpha: float) -> float:
     if p - math.exp(epsilon) * q - delta <= 0:
         return math.inf
     many = 1_000_000
-    counts = Counts(
-        round(p * q * many), round(p * (1 - q) * many), round((1 - p) * q * many), many
-    )
+    counts = Counts(round(p * q * many), round(p * (1 - q) * many), round((1 - p) * q * many), many)
     rate = wealth(counts, (p, q), epsilon, delta) / many
     return math.log(2 / alpha) / rate if rate > 0 else math.inf
 
@@ -91,9 +89,7 @@ def confirm(
     return Outcome(counts, limit, refuted)
 
 
-def least_epsilon(
-    rates: tuple[float, float], trials: int, claim: tuple[float, float], alpha: float
-) -> float:
+def least_epsilon(rates: tuple[float, float], trials: int, claim: tuple[float, float], alpha: float) -> float:
     """The least epsilon that nine of ten such attempts would have shown.
 
     The event keeps the rate it had on the second input; its rate on the first rises until the
@@ -136,4 +132,3 @@ def reproduce(
         f"event: {event.words}\nrates {p:.4g} against {q:.4g} in {trials} runs each: "
         f"epsilon >= {shown:.4g} at delta = {delta:.3g}, claimed {epsilon:.4g}"
     )
-

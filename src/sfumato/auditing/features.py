@@ -162,7 +162,9 @@ def _say(names: tuple[str, ...], rule: tuple[Any, ...]) -> str:
     return f"{how if how != 'size' else 'sum of magnitudes'} of {len(places)} outputs"
 
 
-def walk(output: Any, path: str = "output", record: Any = None, depth: int = 0) -> Iterator[tuple[str, float]]:
+def walk(
+    output: Any, path: str = "output", record: Any = None, depth: int = 0
+) -> Iterator[tuple[str, float]]:
     """The named numbers of one output."""
     if isinstance(output, bool | np.bool_):
         yield path, float(output)
@@ -239,7 +241,9 @@ def _text(text: str, path: str) -> Iterator[tuple[str, float]]:
         yield f"number {k} in {path}", float(number)
 
 
-def _columns(table: Mapping[str, list[Any]], path: str, record: Any, depth: int) -> Iterator[tuple[str, float]]:
+def _columns(
+    table: Mapping[str, list[Any]], path: str, record: Any, depth: int
+) -> Iterator[tuple[str, float]]:
     rows = list(zip(*table.values(), strict=True))
     yield from _nearness(rows, path, record)
     for name, column in table.items():

@@ -51,7 +51,7 @@ class Finding:
     """The outcome of an audit.  Finding no evidence is not a proof of privacy."""
 
     target: str
-    claim: Guarantee
+    claim: Guarantee | str
     evidence: Evidence | None
     tried: tuple[Attempt, ...]
     timing: str | None = None

@@ -99,7 +99,8 @@ def _serve(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any], writer: i
 
 
 def _collect(reader: int, pid: int, count: int) -> tuple[list[Any], bool]:
-    buffer, outputs = b"", []
+    buffer = b""
+    outputs: list[Any] = []
     while len(outputs) < count:
         if not select.select([reader], [], [], PATIENCE)[0]:
             os.kill(pid, signal.SIGKILL)

@@ -105,8 +105,8 @@ def epsilon_limit(
     """The largest epsilon shown at the claim's delta with error alpha; 0 if nothing is shown.
 
     `look` counts, from 1, the Clopper-Pearson looks of this attempt, which happen at sample sizes
-    fixed in advance (None between them); half of alpha is spread over them, half is the gambler's.  The gambler climbs a ladder fixed in
-    advance from the claim upward and stops at the first rung that is not refuted.
+    fixed in advance (None between them); half of alpha is spread over them, half is the gambler's.
+    The gambler climbs a ladder fixed in advance from the claim upward, to the first rung not refuted.
     """
     epsilon, delta = claim
     limit = 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,13 @@ class Pair:
     record: Any = None
 
 
-def explicit(pairs: Sequence[tuple[Any, Any]]) -> list[Pair]:
+def explicit(pairs: Sequence[tuple[Any, Any] | Pair]) -> list[Pair]:
     """The pairs that the caller vouches for."""
     found = []
     for k, pair in enumerate(pairs):
+        if isinstance(pair, Pair):
+            found.append(pair)
+            continue
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
             raise ParameterError(f"pairs[{k}] must hold two neighboring inputs, got {type(pair).__name__}")
         found.append(Pair(pair[0], pair[1], f"the given pair {k}"))
@@ -67,7 +70,11 @@ def pairs_for(
         return list(islice(_vectors(examples, relation), MOST))
     shape, rows = shape_of(examples[0])
     others = [shape_of(example)[1] for example in examples[1:]]
-    pool = list(records) if records is not None else records_for(shape, [*rows, *sum(others, [])], bounds)
+    pool = (
+        list(records)
+        if records is not None
+        else records_for(shape, [*rows, *chain.from_iterable(others)], bounds)
+    )
     streams = [_of_tables(shape, [rows, *others], pool, relation)]
     if isinstance(unit, Person):
         streams = [_of_people(shape, rows, pool, relation, unit)]
@@ -113,7 +120,7 @@ def _bases(tables: list[list[Any]], pool: list[Any]) -> Iterator[tuple[list[Any]
     yield [pool[0]], True
     for record in pool[1:]:
         yield [record], False
-    for record in (pool[:2] if len(pool) > 1 else pool):
+    for record in pool[:2] if len(pool) > 1 else pool:
         yield from (([record] * size, False) for size in SIZES[1:])
     for record in pool[2:]:
         yield from (([record] * size, False) for size in (2, 3))
@@ -124,7 +131,10 @@ def _added(shape: Shape, rows: list[Any], record: Any, position: int) -> Pair:
     more = [*rows[:position], record, *rows[position:]]
     where = "the end" if position else "the front"
     return Pair(
-        shape.build(more), shape.build(rows), f"a table of {len(rows)} rows with one more at {where}", record
+        shape.build(more),
+        shape.build(rows),
+        f"a table of {len(rows)} rows with one more at {where}",
+        record,
     )
 
 
@@ -139,9 +149,7 @@ def _replaced(shape: Shape, rows: list[Any], record: Any, pool: list[Any]) -> It
             yield Pair(shape.build(one), shape.build(two), words, record)
 
 
-def _of_people(
-    shape: Shape, rows: list[Any], pool: list[Any], relation: str, unit: Person
-) -> Iterator[Pair]:
+def _of_people(shape: Shape, rows: list[Any], pool: list[Any], relation: str, unit: Person) -> Iterator[Pair]:
     """One person with several rows, alike and spread over all groups."""
     if unit.column not in shape.columns:
         raise ParameterError(f"inputs have no column {unit.column!r}; unit names the column of persons")
@@ -159,7 +167,11 @@ def _of_people(
         for group in groups:
             mine = [*base, *group]
             if relation == Replace.name:
-                yield Pair(shape.build(mine), shape.build([*base, of(pool[0], stranger)]), "a person's rows changed")
+                yield Pair(
+                    shape.build(mine),
+                    shape.build([*base, of(pool[0], stranger)]),
+                    "a person's rows changed",
+                )
             else:
                 yield Pair(shape.build(mine), shape.build(base), f"a person with {len(group)} rows added")
 
@@ -170,7 +182,12 @@ def _permuted(shape: Shape, tables: list[list[Any]], pool: list[Any]) -> Iterato
     numeric = pool and isinstance(pool[0], float)
     for rows in [*tables, *([wide] if numeric and float("inf") in pool else []), pool]:
         for order in permutations(rows):
-            yield Pair(shape.build([*order, pool[0]]), shape.build(rows), "rows permuted, one more", pool[0])
+            yield Pair(
+                shape.build([*order, pool[0]]),
+                shape.build(rows),
+                "rows permuted, one more",
+                pool[0],
+            )
 
 
 def _vectors(examples: Sequence[Any], relation: str) -> Iterator[Pair]:
@@ -184,7 +201,10 @@ def _vectors(examples: Sequence[Any], relation: str) -> Iterator[Pair]:
         if relation == "linf":
             signs = np.where(np.arange(size) < size / 2, 1.0, -1.0)
             moves = [np.ones(size), signs, -signs, (signs > 0) * 1.0, (signs < 0) * 1.0, *moves]
-            moves += [np.where(np.arange(size) % 2, 1.0, -1.0), np.where(np.arange(size) < 1, -1.0, 1.0)]
+            moves += [
+                np.where(np.arange(size) % 2, 1.0, -1.0),
+                np.where(np.arange(size) < 1, -1.0, 1.0),
+            ]
         for start in (np.zeros(size), base, np.full(size, 100.0), base + CANARY):
             for move in moves:
                 for sign in (1, -1):

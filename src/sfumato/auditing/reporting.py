@@ -41,7 +41,12 @@ def source_of(target: Callable[..., Any]) -> str:
 
 
 def script_for(
-    target: Callable[..., Any], first: Any, second: Any, event: Any, claim: tuple[float, float], trials: int
+    target: Callable[..., Any],
+    first: Any,
+    second: Any,
+    event: Any,
+    claim: tuple[float, float],
+    trials: int,
 ) -> str:
     """A script that runs the target afresh on both inputs and prints what the event shows."""
     return "\n".join(
@@ -72,7 +77,7 @@ def script_for(
 
 def exact_finding(
     name: str,
-    claim: Guarantee,
+    claim: Guarantee | str,
     *,
     attack: str,
     neighbors: tuple[Any, Any],

@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -118,7 +118,7 @@ class Runner:
             warnings.simplefilter("ignore")
             try:
                 outputs = self.batch(copy.deepcopy(data), count, self.rng)  # type: ignore[misc]
-                return outputs if isinstance(outputs, np.ndarray) else list(outputs)
+                return cast("Sequence[Any]", outputs if isinstance(outputs, np.ndarray) else list(outputs))
             except (Exception, SystemExit) as error:
                 return [Raised(type(error).__name__, str(error))] * count
 

@@ -41,9 +41,7 @@ class Bayes:
 
     def __call__(self, table: np.ndarray) -> np.ndarray:
         total = np.zeros(len(table))
-        for place, atoms, edges, ratios in zip(
-            self.places, self.atoms, self.edges, self.ratios, strict=True
-        ):
+        for place, atoms, edges, ratios in zip(self.places, self.atoms, self.edges, self.ratios, strict=True):
             cells = _cells(table[:, place], np.array(atoms), np.array(edges))
             total += np.array(ratios)[cells]
         return total
@@ -59,7 +57,7 @@ class Linear:
 
     def __call__(self, table: np.ndarray) -> np.ndarray:
         part = _tame(table[:, self.places], np.array(self.center))
-        return part @ np.array(self.weights)
+        return np.asarray(part @ np.array(self.weights))
 
 
 Score = Column | Bayes | Linear

@@ -65,7 +65,9 @@ def hunt(
         leads.sort(key=lambda lead: -lead.suspicion.merit)  # type: ignore[union-attr]
         for lead in leads:
             lead.needed = runs_needed(lead.suspicion, errors.peek())  # type: ignore[arg-type]
-        hopeful = sorted((x for x in leads if 4 * x.needed <= _affordable(size, step)), key=lambda x: x.needed)
+        hopeful = sorted(
+            (x for x in leads if 4 * x.needed <= _affordable(size, step)), key=lambda x: x.needed
+        )
         for lead in hopeful[:3]:
             if _try(result, draw, lead, errors, min(deadline, time.perf_counter() + 5), 6 * lead.needed):
                 return result
@@ -93,7 +95,9 @@ def _leads(pairs: Sequence[Pair]) -> list[_Lead]:
     known: dict[str, int] = {}
     leads = []
     for pair in pairs:
-        keys = [known.setdefault(f"{type(d).__name__}{_print(d)}", len(known)) for d in (pair.first, pair.second)]
+        keys = [
+            known.setdefault(f"{type(d).__name__}{_print(d)}", len(known)) for d in (pair.first, pair.second)
+        ]
         leads.append(_Lead(pair, (keys[0], keys[1])))
     return leads
 
