@@ -49,6 +49,9 @@ class SecureRng:
 
     __slots__ = ("__weakref__", "_blocks", "_key", "_lock", "_next", "_pid", "_pool")
 
+    _lock: threading.Lock
+    _next: int
+
     def __init__(self) -> None:
         self._renew()
         _alive.add(self)
@@ -106,7 +109,7 @@ class SecureRng:
         """`count` words of key stream; each block's first bytes become the next key."""
         wanted = 8 * count
         room = np.empty(wanted + 16, dtype=np.uint8)  # update_into asks for a spare cipher block
-        view = memoryview(room)
+        view = room.data
         done = 0
         while done < wanted:
             size = min(BLOCK - KEY, wanted - done)

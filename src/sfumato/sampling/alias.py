@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.randomness import Words
+
 __all__ = ["Alias", "alias_table"]
 
 
@@ -24,6 +26,13 @@ class Alias:
         column = word >> rest
         below = word & ((1 << rest) - 1) < int(self.threshold[column])
         return column if below else int(self.other[column])
+
+    def picks(self, words: Words) -> npt.NDArray[np.int64]:
+        """The outcome of each word."""
+        rest = 64 - self.bits
+        column = (words >> np.uint64(rest)).view(np.int64)
+        below = (words & np.uint64((1 << rest) - 1)) < self.threshold.take(column)
+        return np.where(below, column, self.other.take(column))
 
 
 def alias_table(weights: list[int]) -> Alias:

@@ -1,9 +1,9 @@
 r"""Noise on the lattice Z^d with weight exp(-||z||_inf / scale): the cube.
 
-With P(R) proportional to (2R + 1)^d q^R, q = exp(-1 / scale), and then z uniform on {-R..R}^d, the weight of z
-is sum over R >= ||z||_inf of q^R, proportional to q^{||z||_inf}.  Since
-sum_R (2R + 1)^d x^R = B_d(x) / (1 - x)^{d+1}, B_d the Eulerian polynomial of type B (Brenti1994), R is a sum
-of d + 1 geometric variables and one with P(E = j) proportional to [x^j]B_d q^j.
+With P(R) proportional to (2R + 1)^d q^R, q = exp(-1 / scale), and then z uniform on {-R..R}^d, the weight
+of z is the sum over R >= ||z||_inf of q^R, proportional to q^{||z||_inf}.  Since
+sum_R (2R + 1)^d x^R = B_d(x) / (1 - x)^{d+1}, B_d the Eulerian polynomial of type B (Brenti1994), R is a
+sum of d + 1 geometric variables and one with P(E = j) proportional to [x^j]B_d q^j.
 Proof: docs/proofs/sampling-cube.md.
 """
 
@@ -120,7 +120,8 @@ def _norm_tails(scale: float, dimension: int) -> npt.NDArray[np.float64]:
     logs = shells - r / scale
     masses = np.exp(logs - logs.max())
     tails = np.cumsum(masses[::-1])[::-1] / masses.sum()
-    return np.minimum(tails * (1 + 1e-9) + 1e-300, 1.0)
+    upper: npt.NDArray[np.float64] = np.minimum(tails * (1 + 1e-9) + 1e-300, 1.0)
+    return upper
 
 
 def _log_weights(scale: float, dimension: int) -> npt.NDArray[np.float64]:
@@ -140,17 +141,13 @@ def _moments(scale: float, dimension: int) -> tuple[float, float]:
 
 def _extra(table: Table, count: int, rng: Rng) -> Integers:
     """Draw E `count` times."""
-    words = rng.words(count)
-    alias = table.alias
-    column = (words >> np.uint64(64 - alias.bits)).astype(np.int64)
-    rest = words & np.uint64(2 ** (64 - alias.bits) - 1)
-    out: Integers = np.where(rest < alias.threshold[column], column, alias.other[column])
+    out = table.alias.picks(rng.words(count))
     for i in np.flatnonzero(out == len(table.outcomes)).tolist():
         index = len(table.outcomes)
         outcome: Outcome | None = None
         while outcome is None:
             outcome = table.outcomes[index] if index < len(table.outcomes) else table.remainder(rng)
-            index = alias.pick(rng.word())
+            index = table.alias.pick(rng.word())
         out[i] = outcome[0]
     return out
 

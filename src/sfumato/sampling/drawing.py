@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng, Words
-from sfumato.sampling.envelope import Branch, Cell, Envelope
+from sfumato.sampling.envelope import Cell, Envelope
 from sfumato.sampling.fixedpoint import Enclosure, LazyUniform, exp_minus
 from sfumato.sampling.table import Table, tabulate
 
@@ -58,32 +57,22 @@ class Plan:
 
     def value(self, cell: Cell, second: int) -> int:
         """The integer at the place `second` of any cell, listed or not."""
-        start = self.envelope.place(cell) * (2 if self.halve else 1)
-        size = int(start) if self.shift < 64 or self.words == 1 else _center(start)
-        size += second >> self.shift
-        return self.envelope.branches[cell[1]].sign * ((size + 1) >> 1 if self.halve else size)
+        branch = self.envelope.branches[cell[1]]
+        size = _base(branch.start, cell[0], self.envelope.exponent, self.halve) + (second >> self.shift)
+        return branch.sign * ((size + 1) >> 1 if self.halve else size)
 
 
-@lru_cache(maxsize=256)
-def plan(
-    linear: Fraction,
-    quadratic: Fraction,
-    exponent: int,
-    branches: tuple[Branch, ...],
-    rounded: bool = False,
-) -> Plan:
+def plan(shape: Envelope, rounded: bool = False) -> Plan:
     """Plan draws from exp(-E) on the integers, or on the reals and then `rounded` to integers."""
-    shape = Envelope(linear, quadratic, exponent, branches)
+    branches, exponent = shape.branches, shape.exponent
     table = tabulate(shape.weigh)
-    places = [shape.place(cell) for cell in table.outcomes] + [Fraction(0)]
-    falls = [shape.fall(cell) for cell in table.outcomes]
-    slope, curve = [float(slope) for slope, _ in falls] + [0.0], float(falls[0][1])
     simple = exponent == 0 and not rounded
-    if not simple and max(slope) + curve > PHI:
-        raise ParameterError("cells are too long for this scale; this is a defect, please report it")
     halve = rounded and exponent >= 0
     shift = 64 if simple or exponent < 0 else 64 - exponent - halve
-    base = [int(2 * place) if halve else _center(place) if rounded else int(place) for place in places]
+    slope, curve = _falls(shape, table.outcomes)
+    if not simple and max(slope) + curve > PHI:
+        raise ParameterError("cells are too long for this scale; this is a defect, please report it")
+    base = [_base(branches[index].start, c, exponent, halve) for c, index in table.outcomes] + [0]
     sign = [branches[index].sign for _, index in table.outcomes] + [1]
     return Plan(
         shape,
@@ -100,9 +89,18 @@ def plan(
     )
 
 
-def _center(place: Fraction) -> int:
-    """The integer nearest to the points just above `place`, whose cell has no half-integer inside."""
-    return math.floor(place + Fraction(1, 2))
+def _falls(shape: Envelope, cells: tuple[Cell, ...]) -> tuple[list[float], float]:
+    """Slopes and curve as doubles, within a relative 2**-50."""
+    first = [shape.fall((0, index))[0] for index in range(len(shape.branches))]
+    slope, curve = [float(value) for value in first], float(shape.fall((0, 0))[1])
+    return [slope[index] + 2 * curve * c for c, index in cells] + [0.0], curve
+
+
+def _base(start: int, c: int, exponent: int, halve: bool) -> int:
+    """The least value in a cell, in half units if `halve`; below unit length, the one value in it."""
+    if exponent >= 0:
+        return (start + (c << exponent)) << halve
+    return start + ((c + (1 << -exponent - 1)) >> -exponent)
 
 
 def draw(law: Plan, shape: Shape, rng: Rng) -> Any:
@@ -125,35 +123,42 @@ def draw(law: Plan, shape: Shape, rng: Rng) -> Any:
 def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
     """The accepted values of consecutive attempts, in order."""
     first = words[: words.size // law.words]
-    column = (first >> np.uint64(64 - law.table.alias.bits)).astype(np.int64)
-    rest = first & np.uint64(2 ** (64 - law.table.alias.bits) - 1)
-    cell = np.where(rest < law.table.alias.threshold[column], column, law.table.alias.other[column])
+    cell = law.table.alias.picks(first)
     undecided = cell == len(law.table.outcomes)
+    values = law.base.take(cell)
     if law.words == 1:
-        values, accepted = law.sign[cell] * law.base[cell], ~undecided
+        accepted = ~undecided
     else:
         second, third = words[first.size : 2 * first.size], words[2 * first.size :]
-        t = ((second & np.uint64(law.keep)) >> np.uint64(11)) * UNIT
-        phi = t * (law.slope[cell] + law.curve * t)
-        excess = (third >> np.uint64(11)) * UNIT - exp_minus_near(phi)
+        t = ((second & np.uint64(law.keep)) >> np.uint64(11)).view(np.int64) * UNIT
+        phi = law.slope.take(cell)
+        phi += law.curve * t
+        phi *= t
+        excess = (third >> np.uint64(11)).view(np.int64) * UNIT
+        excess -= exp_minus_near(phi)
         accepted = excess < -BAND
-        undecided |= np.abs(excess) <= BAND
-        values = law.base[cell]
+        undecided |= (excess <= BAND) ^ accepted
         if law.shift < 64:
-            values = values + (second >> np.uint64(law.shift)).astype(np.int64)
-        values = law.sign[cell] * ((values + 1) >> 1 if law.halve else values)
+            values += (second >> np.uint64(law.shift)).view(np.int64)
+        if law.halve:
+            values += 1
+            values >>= 1
+    values *= law.sign.take(cell)
     for i in np.flatnonzero(undecided).tolist():
         value = settle(law, *(int(words[i + k * first.size]) for k in range(law.words)), rng=rng)
         accepted[i] = value is not None
         values[i] = value if value is not None else 0
-    return values[accepted]
+    found: Integers = values[accepted]
+    return found
 
 
 def exp_minus_near(phi: Any) -> Any:
     """exp(-phi) for 0 <= phi <= PHI by its Taylor polynomial, within BAND / 2."""
-    total = phi * TAYLOR[DEGREE] + TAYLOR[DEGREE - 1]
+    total = phi * TAYLOR[DEGREE]
+    total += TAYLOR[DEGREE - 1]
     for coefficient in TAYLOR[DEGREE - 2 :: -1]:
-        total = total * phi + coefficient
+        total *= phi
+        total += coefficient
     return total
 
 
@@ -169,7 +174,7 @@ def attempt(law: Plan, rng: Rng) -> int | None:
         return sign[cell] * base[cell] if cell < len(law.table.outcomes) else settle(law, first, rng=rng)
     second, third = rng.word(), rng.word()
     t = ((second & law.keep) >> 11) * UNIT
-    excess = (third >> 11) * UNIT - math.exp(-t * (slope[cell] + law.curve * t))
+    excess = (third >> 11) * UNIT - exp_minus_near(t * (slope[cell] + law.curve * t))
     if abs(excess) <= BAND or cell == len(law.table.outcomes):
         return settle(law, first, second, third, rng=rng)
     if excess > 0:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Plan, Shape, draw, plan
+from sfumato.sampling.envelope import Envelope
 from sfumato.sampling.laplace import TWO_SIDED
 from sfumato.sampling.law import check_scale, least_integer, outward
 
@@ -39,7 +41,7 @@ class DiscreteGaussian:
 
     def sample(self, shape: Shape, rng: Rng) -> Any:
         """Independent draws, an int64 array of this shape; an int for () and None."""
-        return draw(self._plan(), shape, rng)
+        return draw(_plan(self.sigma), shape, rng)
 
     def pmf(self, z: int) -> float:
         """P(Z = z)."""
@@ -93,9 +95,11 @@ class DiscreteGaussian:
         terms = (z**order * self._weight(z) for z in range(1, self._reach() + 1))
         return 2 * math.fsum(terms) / self._total()
 
-    def _plan(self) -> Plan:
-        exponent = max(0, normal_exponent(self.sigma))
-        return plan(Fraction(0), 1 / (2 * Fraction(self.sigma) ** 2), exponent, TWO_SIDED)
+
+@lru_cache(maxsize=256)
+def _plan(sigma: float) -> Plan:
+    exponent = max(0, normal_exponent(sigma))
+    return plan(Envelope(Fraction(0), 1 / (2 * Fraction(sigma) ** 2), exponent, TWO_SIDED))
 
 
 def normal_exponent(sigma: float) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Plan, Shape, draw, plan
-from sfumato.sampling.envelope import Branch
+from sfumato.sampling.envelope import Branch, Envelope
 from sfumato.sampling.laplace import cell_exponent
 from sfumato.sampling.law import check_scale, least_integer, outward
 
@@ -31,7 +32,7 @@ class Geometric:
 
     def sample(self, shape: Shape, rng: Rng) -> Any:
         """Independent draws, an int64 array of this shape; an int for () and None."""
-        return draw(self._plan(), shape, rng)
+        return draw(_plan(self.scale), shape, rng)
 
     def pmf(self, z: int) -> float:
         """P(Z = z) = (1 - q) q**z with q = exp(-1 / scale)."""
@@ -56,5 +57,7 @@ class Geometric:
         """q / (1 - q)."""
         return -math.exp(-1 / self.scale) / math.expm1(-1 / self.scale)
 
-    def _plan(self) -> Plan:
-        return plan(1 / Fraction(self.scale), Fraction(0), cell_exponent(self.scale), (Branch(0),))
+
+@lru_cache(maxsize=256)
+def _plan(scale: float) -> Plan:
+    return plan(Envelope(1 / Fraction(scale), Fraction(0), cell_exponent(scale), (Branch(0),)))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Plan, Shape, draw, plan
-from sfumato.sampling.envelope import Branch
+from sfumato.sampling.envelope import Branch, Envelope
 from sfumato.sampling.law import check_scale, least_integer, outward
 
 __all__ = ["DiscreteLaplace"]
@@ -36,7 +37,7 @@ class DiscreteLaplace:
 
     def sample(self, shape: Shape, rng: Rng) -> Any:
         """Independent draws, an int64 array of this shape; an int for () and None."""
-        return draw(self._plan(), shape, rng)
+        return draw(_plan(self.scale), shape, rng)
 
     def pmf(self, z: int) -> float:
         """P(Z = z) = tanh(1 / (2 scale)) exp(-|z| / scale)."""
@@ -64,8 +65,10 @@ class DiscreteLaplace:
         """1 / sinh(1 / scale)."""
         return -2 * math.exp(-1 / self.scale) / math.expm1(-2 / self.scale)
 
-    def _plan(self) -> Plan:
-        return plan(1 / Fraction(self.scale), Fraction(0), cell_exponent(self.scale), TWO_SIDED)
+
+@lru_cache(maxsize=256)
+def _plan(scale: float) -> Plan:
+    return plan(Envelope(1 / Fraction(scale), Fraction(0), cell_exponent(scale), TWO_SIDED))
 
 
 def cell_exponent(scale: float) -> int:

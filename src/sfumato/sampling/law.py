@@ -1,4 +1,4 @@
-"""What one-dimensional laws share: checks of their parameters, tails rounded up, quantiles never too small."""
+"""What laws share: checks of their parameters, tails rounded up, quantiles never too small."""
 
 from __future__ import annotations
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Plan, accepts, plan
-from sfumato.sampling.envelope import Branch, Cell
+from sfumato.sampling.envelope import Branch, Cell, Envelope
 from sfumato.sampling.fixedpoint import LazyUniform
 from sfumato.sampling.normal import SYMMETRIC
 
@@ -57,20 +58,19 @@ class LazyReal:
 
 def exponential(rng: Rng) -> LazyReal:
     """A standard exponential variable."""
-    return LazyReal([_point(plan(Fraction(1), Fraction(0), -3, (Branch(0),), True), rng)])
+    return LazyReal([_point(_exponential(), rng)])
 
 
 def normal(rng: Rng) -> LazyReal:
     """A standard normal variable."""
-    return LazyReal([_point(plan(Fraction(0), HALF, -4, SYMMETRIC, True), rng)])
+    return LazyReal([_point(_normal(), rng)])
 
 
 def gamma(shape: int, rng: Rng) -> LazyReal:
     """A gamma variable of positive integer shape and scale one: the sum of `shape` exponentials."""
     if isinstance(shape, bool) or not isinstance(shape, int) or shape < 1:
         raise ParameterError(f"shape must be a positive integer, got {shape!r}")
-    law = plan(Fraction(1), Fraction(0), -3, (Branch(0),), True)
-    return LazyReal([_point(law, rng) for _ in range(shape)])
+    return LazyReal([_point(_exponential(), rng) for _ in range(shape)])
 
 
 def rounded(x: LazyReal, scale: Fraction, rng: Rng) -> int:
@@ -88,6 +88,16 @@ def rounded_gamma(shape: int, scale: Fraction, rng: Rng) -> int:
     if scale <= 0:
         raise ParameterError(f"scale must be positive, got {scale!r}")
     return rounded(gamma(shape, rng), Fraction(scale), rng)
+
+
+@lru_cache(maxsize=1)
+def _exponential() -> Plan:
+    return plan(Envelope(Fraction(1), Fraction(0), -3, (Branch(0),)), rounded=True)
+
+
+@lru_cache(maxsize=1)
+def _normal() -> Plan:
+    return plan(Envelope(Fraction(0), HALF, -4, SYMMETRIC), rounded=True)
 
 
 def _point(law: Plan, rng: Rng) -> tuple[int, Fraction, Fraction, LazyUniform]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Plan, Shape, draw, plan
-from sfumato.sampling.envelope import Branch
+from sfumato.sampling.envelope import Branch, Envelope
 from sfumato.sampling.gaussian import normal_exponent
 from sfumato.sampling.law import check_scale, least_integer, outward
 
@@ -40,7 +41,7 @@ class RoundedNormal:
 
     def sample(self, shape: Shape, rng: Rng) -> Any:
         """Independent draws, an int64 array of this shape; an int for () and None."""
-        return draw(self._plan(), shape, rng)
+        return draw(_plan(self.sigma), shape, rng)
 
     def pmf(self, z: int) -> float:
         """P(Z = z)."""
@@ -88,6 +89,8 @@ class RoundedNormal:
     def _reach(self) -> int:
         return math.ceil(40 * self.sigma) + 1
 
-    def _plan(self) -> Plan:
-        quadratic = 1 / (2 * Fraction(self.sigma) ** 2)
-        return plan(Fraction(0), quadratic, normal_exponent(self.sigma), SYMMETRIC, True)
+
+@lru_cache(maxsize=256)
+def _plan(sigma: float) -> Plan:
+    quadratic = 1 / (2 * Fraction(sigma) ** 2)
+    return plan(Envelope(Fraction(0), quadratic, normal_exponent(sigma), SYMMETRIC), rounded=True)

@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.drawing import Plan, Shape, draw, plan
-from sfumato.sampling.envelope import Branch
+from sfumato.sampling.drawing import CHUNK, Integers, Plan, Shape, draw, plan
+from sfumato.sampling.envelope import Branch, Envelope
+from sfumato.sampling.fixedpoint import LazyUniform
 from sfumato.sampling.laplace import cell_exponent
 from sfumato.sampling.law import check_scale, least_integer, outward
-from sfumato.sampling.uniform import below
+from sfumato.sampling.uniform import below, floor_scaled
 
 __all__ = ["Staircase"]
 
@@ -59,17 +61,30 @@ class Staircase:
 
     def sample(self, shape: Shape, rng: Rng) -> Any:
         """Independent draws, an int64 array of this shape; an int for () and None."""
-        scalar = shape is None or shape == ()
-        level = np.atleast_1d(draw(self._plan(), shape, rng))
-        first = level == 0
-        size = np.where(first, 2 * self.width - 1, 2 * self.sensitivity).astype(np.uint64)
-        place = below(size, rng)
+        levels = draw(_levels(self), shape, rng)
+        if isinstance(levels, int):
+            places = 2 * self.sensitivity if levels else 2 * self.width - 1
+            return self._value(levels, floor_scaled(LazyUniform(rng.word(), 64), places, rng))
+        flat = levels.reshape(-1)
+        for start in range(0, flat.size, CHUNK):
+            part = flat[start : start + CHUNK]
+            size = np.where(part == 0, 2 * self.width - 1, 2 * self.sensitivity).astype(np.uint64)
+            part[:] = self._values(part, below(size, rng))
+        return levels
+
+    def _value(self, level: int, place: int) -> int:
+        """The integer at a place of a level: first the positive ones, then the negative ones."""
+        if level == 0:
+            return place - (self.width - 1)
+        reach = self.width + (level - 1) * self.sensitivity
+        return reach + place if place < self.sensitivity else self.sensitivity - place - reach
+
+    def _values(self, level: Integers, place: Integers) -> Integers:
         negative = place >= self.sensitivity
-        reach = self.width + (np.maximum(level, 1) - 1) * self.sensitivity
-        outer = np.where(negative, self.sensitivity - place, place)
-        outer = np.where(negative, outer - reach, outer + reach)
-        values = np.where(first, place - (self.width - 1), outer)
-        return int(values[0]) if scalar else values
+        reach = self.width + (level - 1) * self.sensitivity + place
+        outer = np.where(negative, self.sensitivity - reach, reach)
+        values: Integers = np.where(level == 0, place - (self.width - 1), outer)
+        return values
 
     def pmf(self, z: int) -> float:
         """P(Z = z)."""
@@ -118,8 +133,11 @@ class Staircase:
     def _total(self) -> float:
         return 2 * self.width - 1 + 2 * self.sensitivity * self._falling()
 
-    def _plan(self) -> Plan:
-        everywhere = Branch(0, 1, 2 * self.width - 1)
-        from_one = Branch(1, 1, 2 * (self.sensitivity - self.width) + 1)
-        exponent = cell_exponent(1 / self.epsilon)
-        return plan(Fraction(self.epsilon), Fraction(0), exponent, (everywhere, from_one))
+
+@lru_cache(maxsize=256)
+def _levels(law: Staircase) -> Plan:
+    """The level: weight 2 width - 1 on level 0 and 2 sensitivity on each later one."""
+    everywhere = Branch(0, 1, 2 * law.width - 1)
+    from_one = Branch(1, 1, 2 * (law.sensitivity - law.width) + 1)
+    exponent = cell_exponent(1 / law.epsilon)
+    return plan(Envelope(Fraction(law.epsilon), Fraction(0), exponent, (everywhere, from_one)))

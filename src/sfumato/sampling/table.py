@@ -57,27 +57,28 @@ class Table:
         bits, own = position.bits, dict(zip(self.outcomes, self.owned, strict=True))
         spare = (ALL - sum(self.owned)) * self.whole
         left, right = position.value * spare, (position.value + 1) * spare
-        low = high = later = 0
+        low = high = beyond = 0
         for outcome, less, more, later in self.weigh(bits):
+            beyond = later << 64 + WIDTH
             held = own.get(outcome, 0) * self.whole << bits
             low += max((less << 64 + WIDTH) - held, 0)
             high += (more << 64 + WIDTH) - held
             if left < high:  # it starts inside this part, or too near the part's ends to say
                 return right <= low, outcome
-        return left >= high + (later << 64 + WIDTH), None
+        return left >= high + beyond, None
 
 
 def tabulate(weigh: Weigh) -> Table:
     """Build the table: a few hundred outcomes, a millisecond or two."""
-    listed, total, later = [], 0, 0
+    listed, total, left = [], 0, 0
     for outcome, low, high, later in weigh(WIDTH):
         listed.append((outcome, low))
-        total += high
+        total, left = total + high, later
         if later << FAR <= total:
             break
         if len(listed) > LARGEST:
             raise ParameterError("scale needs too large a table; this is a defect, please report it")
-    whole = total + later
+    whole = total + left
     owned = tuple((low << 64) // whole for _, low in listed)
     layout = alias_table([*owned, ALL - sum(owned)])
     return Table(weigh, tuple(outcome for outcome, _ in listed), owned, whole, layout)
