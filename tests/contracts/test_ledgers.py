@@ -164,6 +164,17 @@ def test_assumptions_are_refused_unless_allowed_by_name(opener):
         opener(allow={"luck"})
 
 
+def test_totals_beyond_64_bits_are_exact(opener):
+    ledger = opener(budget=Pure(2.0**40))
+    ledger.charge("most", DIGEST, Pure(2.0**40 - 0.5), ABOUT)
+    ledger.charge("rest", DIGEST, Pure(0.5), ABOUT)
+    assert ledger.entries()[-1].total == (2**40 * UNIT,)
+    assert 2**40 * UNIT > 2**64
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("one unit more", DIGEST, Pure(1 / UNIT), ABOUT)
+    assert ledger.verify().holds
+
+
 AMOUNTS = st.integers(0, 3 * 2**20).map(lambda units: units / 2**20)
 
 

@@ -47,18 +47,22 @@ def behind_its_back(path, restore=True):
             raw.execute(sql)
 
 
-def rewrite(raw, edit):
-    """Apply `edit` to the list of records and store a whole new, consistent chain."""
+def rewrite(raw, edit, dumps=canonical):
+    """Apply `edit` to the list of records and store a whole new, consistent chain.
+
+    A record may carry "row", the number of the row it is stored under.
+    """
     records = [json.loads(body) for (body,) in raw.execute("SELECT body FROM entries ORDER BY sequence")]
     edit(records)
     raw.execute("DELETE FROM entries")
     previous = "0" * 64
     for record in records:
+        row = record.pop("row", record["sequence"])
         record["previous"] = previous
-        body = canonical(record)
+        body = dumps(record)
         previous = hashlib.sha256(body.encode()).hexdigest()
-        row = (record["sequence"], body, previous)
-        raw.execute("INSERT INTO entries (sequence, body, hash) VALUES (?, ?, ?)", row)
+        values = (row, body, previous)
+        raw.execute("INSERT INTO entries (sequence, body, hash) VALUES (?, ?, ?)", values)
 
 
 # the file itself refuses
@@ -197,6 +201,22 @@ def _unknown_guarantee(records):
     records[3]["guarantee"]["type"] = "excellent"
 
 
+def _gap(records):
+    del records[3:5]
+
+
+def _misnumbered(records):
+    records[3].update(row=3, sequence=30)
+
+
+def _elsewhere(records):
+    records[4]["description"]["place"] = "elsewhere"
+
+
+def _paid_twice(records):
+    records[4]["amounts"] = [7]
+
+
 def _prepaid(records):
     records[0]["total"] = [5]
 
@@ -212,6 +232,10 @@ def _prepaid(records):
         (_reopened, "entry 3: a ledger is opened only once"),
         (_unknown_kind, "entry 3: unknown kind of entry"),
         (_unknown_guarantee, "entry 3: unknown guarantee"),
+        (_gap, "entry 5: an entry before it is missing"),
+        (_misnumbered, "entry 3: it carries another number"),
+        (_elsewhere, "entry 4: its content is in an unknown place"),
+        (_paid_twice, "entry 4: a release must leave the total as it is"),
         (_prepaid, "entry 0: a ledger opens with nothing spent"),
     ],
 )
@@ -219,6 +243,20 @@ def test_a_consistent_chain_must_also_make_sense(path, edit, finding):
     with behind_its_back(path) as raw:
         rewrite(raw, edit)
     assert finding in opened(path).verify().words()
+
+
+def test_text_that_is_not_canonical_is_noticed(path):
+    with behind_its_back(path) as raw:
+        rewrite(raw, lambda records: None, dumps=json.dumps)
+    with pytest.raises(LedgerError, match="does not match its hash"):
+        Ledger.existing(path)
+    with behind_its_back(path) as raw:
+        rewrite(raw, lambda records: None)
+        (body,) = raw.execute("SELECT body FROM entries WHERE sequence = 3").fetchone()
+        body = body.replace(",", ", ")
+        head = hashlib.sha256(body.encode()).hexdigest()
+        raw.execute("UPDATE entries SET body = ?, hash = ? WHERE sequence = 3", (body, head))
+    assert "entry 3: its text is not in canonical form" in opened(path).verify().words()
 
 
 def test_a_second_release_for_one_charge_is_refused_by_the_file(path):
