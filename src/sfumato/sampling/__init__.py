@@ -6,7 +6,7 @@ from sfumato.sampling.gaussian import DiscreteGaussian
 from sfumato.sampling.geometric import Geometric
 from sfumato.sampling.laplace import DiscreteLaplace
 from sfumato.sampling.lazy import LazyReal, exponential, gamma, normal, rounded, rounded_gamma
-from sfumato.sampling.normal import RoundedNormal
+from sfumato.sampling.rounded_normal import RoundedNormal
 from sfumato.sampling.selection import choose, permute_and_flip
 from sfumato.sampling.staircase import Staircase
 from sfumato.sampling.uniform import uniform_integers

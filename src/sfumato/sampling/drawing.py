@@ -33,9 +33,7 @@ Integers = npt.NDArray[np.int64]
 
 BAND = 2.0**-40
 PHI = 0.5625
-DEGREE = 12  # PHI**13 / 13! < 2**-43
-CHUNK = 8192  # attempts at a time: the working set stays in the cache
-TAYLOR = tuple((-1.0) ** n / math.factorial(n) for n in range(DEGREE + 1))
+CHUNK = 1 << 14  # attempts at a time: the working set stays in the cache
 UNIT = 2.0**-53
 
 
@@ -53,6 +51,7 @@ class Plan:
     sign: Integers
     slope: npt.NDArray[np.float64]  # phi = t (slope + curve t) at the place t in [0, 1)
     curve: float
+    taylor: tuple[float, ...]
     scalar: tuple[list[int], list[int], list[int], list[int], list[float]] = field(repr=False)
 
     def value(self, cell: Cell, second: int) -> int:
@@ -85,6 +84,7 @@ def plan(shape: Envelope, rounded: bool = False) -> Plan:
         sign=np.array(sign, dtype=np.int64),
         slope=np.array(slope),
         curve=curve,
+        taylor=taylor_exp_minus(min(max(slope) + curve, PHI)),
         scalar=(table.alias.threshold.tolist(), table.alias.other.tolist(), base, sign, slope),
     )
 
@@ -135,7 +135,7 @@ def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
         phi += law.curve * t
         phi *= t
         excess = (third >> np.uint64(11)).view(np.int64) * UNIT
-        excess -= exp_minus_near(phi)
+        excess -= exp_minus_near(phi, law.taylor)
         accepted = excess < -BAND
         undecided |= (excess <= BAND) ^ accepted
         if law.shift < 64:
@@ -152,14 +152,22 @@ def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
     return found
 
 
-def exp_minus_near(phi: Any) -> Any:
-    """exp(-phi) for 0 <= phi <= PHI by its Taylor polynomial, within BAND / 2."""
-    total = phi * TAYLOR[DEGREE]
-    total += TAYLOR[DEGREE - 1]
-    for coefficient in TAYLOR[DEGREE - 2 :: -1]:
+def exp_minus_near(phi: Any, taylor: tuple[float, ...]) -> Any:
+    """exp(-phi) by its Taylor polynomial, a float or an array, within 2**-42 where the polynomial holds."""
+    total = phi * taylor[0]
+    total += taylor[1]
+    for coefficient in taylor[2:]:
         total *= phi
         total += coefficient
     return total
+
+
+def taylor_exp_minus(largest: float) -> tuple[float, ...]:
+    """Coefficients of exp(-phi), highest first, with a remainder below 2**-43 for phi <= largest."""
+    degree = 2
+    while largest ** (degree + 1) / math.factorial(degree + 1) > 2.0**-43:
+        degree += 1
+    return tuple((-1.0) ** n / math.factorial(n) for n in range(degree, -1, -1))
 
 
 def attempt(law: Plan, rng: Rng) -> int | None:
@@ -174,7 +182,7 @@ def attempt(law: Plan, rng: Rng) -> int | None:
         return sign[cell] * base[cell] if cell < len(law.table.outcomes) else settle(law, first, rng=rng)
     second, third = rng.word(), rng.word()
     t = ((second & law.keep) >> 11) * UNIT
-    excess = (third >> 11) * UNIT - exp_minus_near(t * (slope[cell] + law.curve * t))
+    excess = (third >> 11) * UNIT - exp_minus_near(t * (slope[cell] + law.curve * t), law.taylor)
     if abs(excess) <= BAND or cell == len(law.table.outcomes):
         return settle(law, first, second, third, rng=rng)
     if excess > 0:

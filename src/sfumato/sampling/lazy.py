@@ -18,7 +18,7 @@ from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Plan, accepts, plan
 from sfumato.sampling.envelope import Branch, Cell, Envelope
 from sfumato.sampling.fixedpoint import LazyUniform
-from sfumato.sampling.normal import SYMMETRIC
+from sfumato.sampling.rounded_normal import SYMMETRIC
 
 __all__ = ["LazyReal", "exponential", "gamma", "normal", "rounded", "rounded_gamma"]
 

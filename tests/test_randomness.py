@@ -1,0 +1,133 @@
+"""The source of bits: fresh in every process and thread, never twice the same word."""
+
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from sfumato.errors import ParameterError
+from sfumato.randomness import POOL, SecureRng, SeededRng, secure, seeded
+
+FORKS = 8
+EACH = 125_000
+
+FORKING = """
+import os, sys
+from sfumato.randomness import secure, seeded
+kind, forks, each = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rng = secure() if kind == "secure" else seeded(1)
+rng.words(10), rng.word()  # the pool is warm when the children split off
+pipes = []
+for _ in range(forks):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.close(reader)
+        with os.fdopen(writer, "wb") as out:
+            for size in (1, 7, 1000, each - 1008):
+                out.write(rng.words(size).tobytes())
+        os._exit(0)
+    os.close(writer)
+    pipes.append(reader)
+for reader in pipes:
+    with os.fdopen(reader, "rb") as stream:
+        sys.stdout.buffer.write(stream.read())
+"""
+
+
+def words_of_forks(kind: str) -> np.ndarray:
+    command = [sys.executable, "-W", "ignore", "-c", FORKING, kind, str(FORKS), str(EACH)]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
+    return np.frombuffer(done.stdout, dtype=np.uint64)
+
+
+# laws: nobody shares a stream
+def test_forked_processes_never_repeat_a_word():
+    """10^6 words; among uniform ones a repeat has probability 3e-8."""
+    words = words_of_forks("secure")
+    assert words.size == FORKS * EACH
+    assert np.unique(words).size == words.size
+
+
+def test_the_fork_test_catches_a_generator_that_is_copied():
+    words = words_of_forks("seeded")
+    assert np.unique(words).size == EACH
+
+
+def test_threads_never_repeat_a_word():
+    rng, found = secure(), []
+
+    def work() -> None:
+        found.append(np.concatenate([rng.words(size) for size in (1, 20_000, 3, 30_000)]))
+        found.append(np.array([rng.word() for _ in range(2000)], dtype=np.uint64))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    words = np.concatenate(found)
+    assert words.size == 8 * 52_004
+    assert np.unique(words).size == words.size
+
+
+def test_two_generators_differ_and_requests_of_all_sizes_are_met():
+    first, second = secure(), secure()
+    for size in (0, 1, POOL - 1, POOL, POOL + 1, 300_000):
+        one, two = first.words(size), second.words(size)
+        assert one.dtype == np.uint64
+        assert one.shape == two.shape == (size,)
+        assert size == 0 or not np.array_equal(one, two)
+
+
+def test_words_are_erased_from_the_pool_and_the_key_changes():
+    rng = secure()
+    rng.word()
+    key = rng._key
+    rng.words(100)
+    assert not rng._pool[:101].any()
+    assert rng._pool[101:].any()
+    rng.words(POOL)
+    assert rng._key != key
+
+
+def test_bits_are_balanced():
+    """Each of 64 counts is within 6 standard deviations of half: false alarm 64 * 2e-9."""
+    words = secure().words(200_000)
+    bits = np.unpackbits(words.view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
+    assert np.abs(bits - 100_000).max() < 6 * np.sqrt(50_000)
+
+
+def test_the_seeded_generator_repeats_itself_however_it_is_asked():
+    assert np.array_equal(seeded(3).words(1000), seeded(3).words(1000))
+    assert not np.array_equal(seeded(3).words(1000), seeded(4).words(1000))
+    one, two = seeded(5), seeded(5)
+    assert [one.word() for _ in range(300)] == [two.word() for _ in range(300)]
+    assert np.array_equal(one.words(700), two.words(700))
+
+
+# refusals
+def test_the_two_generators_are_different_types():
+    assert not isinstance(seeded(1), SecureRng)
+    assert not isinstance(secure(), SeededRng)
+
+
+def test_a_secure_generator_shows_and_copies_nothing():
+    rng = secure()
+    assert repr(rng) == "SecureRng()"
+    with pytest.raises(ParameterError, match=r"rng.*secure\(\)"):
+        pickle.dumps(rng)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "a"])
+def test_refuses_a_bad_seed(seed):
+    with pytest.raises(ParameterError, match="seed"):
+        seeded(seed)
+
+
+def test_refuses_a_negative_count():
+    for rng in (secure(), seeded(1)):
+        with pytest.raises(ParameterError, match="count"):
+            rng.words(-1)
