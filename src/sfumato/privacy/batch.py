@@ -1,0 +1,176 @@
+r"""The batch accountant: the tight epsilon of a plan whose parameters were fixed in advance.
+
+A plan is a list of laws with counts.  Its epsilon at a delta lies in a certified bracket: the upper
+end is a guarantee, the lower end says how much better any accounting of these laws could be.  Use it
+only when no parameter depends on earlier answers; adaptive spending is the business of `filters`.
+Proof: docs/proofs/privacy-loss.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sfumato.errors import ParameterError
+from sfumato.privacy.convolution import Part, Sum, cumulants
+from sfumato.privacy.ends import Ends, Parts, grids
+from sfumato.privacy.guarantees import Approximate
+from sfumato.privacy.loss import raised
+from sfumato.privacy.parameters import nonnegative, positive, probability, whole
+
+__all__ = ["Batch", "Bracket"]
+
+TOLERANCE = 1e-3  # width of the bracket relative to epsilon, for smooth laws
+TAIL = 1e-4  # share of delta that may be cut from the tails
+ETA = 1e-3  # share of delta given to the lower end of rough laws
+
+
+class Bracket(NamedTuple):
+    """Certified ends of a number: what is claimed is `upper`; the truth is not below `lower`."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Releases fixed in advance, as (law, count) pairs.
+
+    >>> from sfumato.privacy.laws import GaussianLaw
+    >>> lower, upper = Batch(((GaussianLaw(0.1), 100),)).epsilon(1e-6)
+    >>> lower <= 4.8865546 <= upper <= 1.001 * lower
+    True
+    """
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple((law, count) for law, count in self.parts))
+        for _, count in self.parts:
+            whole("count", count)
+
+    def epsilon(self, delta: float, tolerance: float = TOLERANCE) -> Bracket:
+        """The least epsilon at `delta`, in a bracket; both ends infinite if delta is out of reach."""
+        probability("delta", delta)
+        positive("tolerance", tolerance)
+        return _worst([_epsilon(parts, delta, tolerance) for parts in self._directions()])
+
+    def delta(self, epsilon: float, tolerance: float = TOLERANCE) -> Bracket:
+        """The least delta at `epsilon`, in a bracket."""
+        nonnegative("epsilon", epsilon)
+        positive("tolerance", tolerance)
+        return _worst([_delta(parts, epsilon, tolerance) for parts in self._directions()])
+
+    def guarantee(self, delta: float) -> Approximate:
+        """The claim at `delta`."""
+        epsilon = self.epsilon(delta).upper
+        if math.isinf(epsilon):
+            raise ParameterError(f"delta = {delta!r} is below what the plan reveals outright; raise it")
+        return Approximate(epsilon, delta)
+
+    def curve(self, epsilons: Sequence[float]) -> list[Bracket]:
+        """The privacy profile: delta at each epsilon."""
+        return [self.delta(epsilon) for epsilon in epsilons]
+
+    def _directions(self) -> list[Parts]:
+        if not self.parts:
+            return []
+        if all(law.symmetric for law, _ in self.parts):
+            return [self.parts]
+        return [self.parts, tuple((law.reversed(), count) for law, count in self.parts)]
+
+
+def _worst(ends: Sequence[Bracket]) -> Bracket:
+    return Bracket(
+        max((end.lower for end in ends), default=0.0), max((end.upper for end in ends), default=0.0)
+    )
+
+
+def _epsilon(parts: Parts, delta: float, tolerance: float) -> Bracket:
+    revealed = -math.expm1(math.fsum(n * math.log1p(-law.infinity) for law, n in parts))
+    if revealed >= delta:
+        return Bracket(math.inf, math.inf)
+    spare = TAIL * (delta - revealed)
+    coarse = grids(raised, parts, None, spare)
+    tilt = _tilt_for_delta(coarse, delta)
+    _, guess, variance = cumulants(coarse, tilt)
+    size = max(guess, 0.05 * math.sqrt(variance))
+    ends = Ends.of(parts, tilt, tolerance * size, spare, ETA * delta)
+    upper = _least_upper(ends.above, delta)
+    return Bracket(_greatest_lower(ends, delta, upper, tolerance), upper)
+
+
+def _delta(parts: Parts, epsilon: float, tolerance: float) -> Bracket:
+    coarse = grids(raised, parts, None, 1e-18)
+    tilt = _tilt_for_mean(coarse, epsilon)
+    total, mean, variance = cumulants(coarse, tilt)
+    guess = math.exp(max(-600.0, min(total - tilt * mean, -1.0)))
+    width = tolerance * max(epsilon, math.sqrt(variance)) / (1 + tilt)
+    ends = Ends.of(parts, tilt, width, TAIL * guess, ETA * guess)
+    upper = ends.above.delta(epsilon)[1]
+    return Bracket(min(upper, ends.lower_delta(epsilon)), upper)
+
+
+def _tilt_for_delta(parts: Sequence[Part], delta: float) -> float:
+    """The tilt whose saddle point has a tail near delta."""
+
+    def tail(tilt: float) -> float:
+        total, mean, variance = cumulants(parts, tilt)
+        return total - tilt * mean - math.log(max(1.0, 2.5 * tilt * (1 + tilt) * math.sqrt(variance)))
+
+    return _root(lambda tilt: tail(tilt) - math.log(delta), _steepest(parts))
+
+
+def _tilt_for_mean(parts: Sequence[Part], mean: float) -> float:
+    return _root(lambda tilt: mean - cumulants(parts, tilt)[1], _steepest(parts))
+
+
+def _steepest(parts: Sequence[Part]) -> float:
+    """A limit to the tilt: near the end of a bounded loss no tilt is needed, and none has a root."""
+    return 60.0 / math.sqrt(max(cumulants(parts, 0.0)[2], 1e-24))
+
+
+def _root(decreasing: Callable[[float], float], limit: float) -> float:
+    """The root of a decreasing function, cut to [0, limit], to one percent."""
+    low, high = 0.0, min(1.0, limit)
+    if decreasing(0.0) <= 0:
+        return 0.0
+    while decreasing(high) > 0:
+        if high >= limit:
+            return limit
+        low, high = high, min(2 * high, limit)
+    while high - low > 1e-2 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if decreasing(middle) > 0 else (low, middle)
+    return high
+
+
+def _least_upper(total: Sum, delta: float) -> float:
+    """The least epsilon at which the upper bound of delta is small enough."""
+    low, high = 0.0, total.top
+    if total.delta(low)[1] <= delta:
+        return 0.0
+    if not total.delta(high)[1] <= delta:
+        return high if total.infinity * (1 + 1e-12) <= delta else math.inf
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if total.delta(middle)[1] <= delta else (middle, high)
+    return high
+
+
+def _greatest_lower(ends: Ends, delta: float, upper: float, tolerance: float) -> float:
+    """An epsilon below `upper` at which the true delta still exceeds the one asked for."""
+    if not 0 < upper < math.inf:
+        return upper
+    gap = min(tolerance * upper / 2, upper)
+    while not ends.lower_delta(upper - gap) > delta:
+        if gap >= upper:
+            return 0.0
+        gap = min(1.5 * gap, upper)
+    low, high = upper - gap, upper
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if ends.lower_delta(middle) > delta else (low, middle)
+    return low
