@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -24,6 +25,7 @@ from sfumato.privacy.guarantees import Pure
 
 STEP = 2.0**-10  # 976562500 units exactly
 DIGEST = "0" * 64
+LEDGER, SHOWN = "kill.ledger", "shown.jsonl"
 
 
 def opened(path: Path, steps: int) -> Ledger:
@@ -94,50 +96,61 @@ def race(directory: Path, processes: int, charges: int, steps: int) -> dict[str,
 # kill: a child charges, computes, stores, shows, over and over, until it is killed
 
 
-def shown(path: Path) -> list[dict[str, str]]:
+def shown(place: Path) -> list[dict[str, str]]:
     """What has reached the reader."""
+    path = place / SHOWN
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text.splitlines()]
 
 
-def publish(ledger_path: Path, shown_path: Path, seed: int, careless: bool) -> None:
+def publish(place: Path, seed: int, careless: bool, step: Callable[[], None]) -> None:
     """Show release after release, first retrying the one that an earlier kill cut short.
 
     A careless publisher shows before it stores: the planted bug that the drill must catch.
+    `step` is called before each step, so that the kill can aim at any of them.
     """
     contents.INSIDE_BYTES = 2048  # so that a part of the contents goes beside the ledger
     noise = random.Random(seed)
-    ledger = opened(ledger_path, 2**20)
-    screen = os.open(shown_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    step()
+    ledger = opened(place / LEDGER, 2**20)
+    screen = os.open(place / SHOWN, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def show(name: str, content: bytes, head: str) -> None:
+        step()
         line = {"name": name, "content": hashlib.sha256(content).hexdigest(), "head": head}
         os.write(screen, (json.dumps(line) + "\n").encode())
         os.fsync(screen)
 
-    done = len(shown(shown_path))
+    done = len(shown(place))
     while True:
         name = f"release-{done}"
+        step()
         stored = ledger.find(name, DIGEST)
         if stored is None:
+            step()
             charge = ledger.charge(name, DIGEST, Pure(STEP), {"mechanism": "drill"})
             content = noise.randbytes(noise.randrange(1, 4096))
             if careless:
                 show(name, content, charge.head)
+                step()
                 ledger.store(charge, content)
             else:
+                step()
                 show(name, content, ledger.store(charge, content))
         else:
             show(name, stored.content, stored.head)
         done += 1
 
 
-def examine(ledger_path: Path, shown_path: Path, seen: dict[str, int]) -> list[str]:
+def examine(place: Path, seen: dict[str, int]) -> list[str]:
     """Everything that contradicts the promise, after a kill."""
-    lines = shown(shown_path)
-    if not ledger_path.exists():
+    lines = shown(place)
+    journal = place / f"{LEDGER}-journal"
+    seen["open journal"] += journal.exists() and journal.stat().st_size > 0
+    if not (place / LEDGER).exists():
+        seen["no ledger yet"] += 1
         return ["shown without a ledger"] if lines else []
-    ledger = opened(ledger_path, 2**20)
+    ledger = opened(place / LEDGER, 2**20)
     problems = list(ledger.verify(line["head"] for line in lines).problems)
     if len({line["name"] for line in lines}) != len(lines):
         problems.append("a name was shown twice")
@@ -150,29 +163,49 @@ def examine(ledger_path: Path, shown_path: Path, seen: dict[str, int]) -> list[s
     kinds = [entry.kind for entry in ledger.entries()]
     seen["charged, not stored"] += kinds[-1] == "charge"
     seen["stored, not shown"] += kinds.count("release") > len(lines)
-    seen["beside"] += any(ledger_path.parent.glob("*.release"))
+    seen["beside"] += any(place.glob("*.release"))
     return problems
+
+
+def kill_once(place: Path, moments: random.Random, careless: bool) -> int:
+    """Start a publisher; kill it exactly before a random step, or at a random moment inside it."""
+    ear, mouth = os.pipe()
+    seed, inside = moments.randrange(2**32), moments.random() < 0.6
+    steps = moments.randrange(1, 12) if (place / LEDGER).exists() else 1  # 1: while creating it
+    turn = itertools.count(1)
+
+    def step() -> None:
+        os.write(mouth, b".")
+        if next(turn) == steps and not inside:
+            time.sleep(600)  # wait here for the kill
+
+    child = forked(lambda: publish(place, seed, careless, step))
+    os.close(mouth)
+    start = time.perf_counter()
+    for _ in range(steps):
+        if not os.read(ear, 1):
+            break  # the child ended by itself, which its exit code will tell
+    pace = (time.perf_counter() - start) / steps
+    time.sleep(moments.uniform(0, pace) if inside else 0)
+    os.kill(child, signal.SIGKILL)
+    os.close(ear)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def kill(directory: Path, kills: int, every: int, seed: int, careless: bool) -> dict[str, object]:
     """Kill a publishing child that many times; a new ledger after each `every` kills."""
     moments = random.Random(seed)
-    seen = {"charged, not stored": 0, "stored, not shown": 0, "open journal": 0, "beside": 0}
+    phases = ("no ledger yet", "charged, not stored", "stored, not shown", "open journal", "beside")
+    seen = dict.fromkeys(phases, 0)
     problems: list[str] = []
     releases = 0
     for turn in range(kills):
         place = directory / str(turn // every)
         place.mkdir(exist_ok=True)
-        ledger_path, shown_path = place / "kill.ledger", place / "shown.jsonl"
-        child = forked(lambda a=ledger_path, b=shown_path, c=seed + turn: publish(a, b, c, careless))
-        time.sleep(moments.uniform(0.0, 0.03))
-        os.kill(child, signal.SIGKILL)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != -signal.SIGKILL:
+        if kill_once(place, moments, careless) != -signal.SIGKILL:
             problems.append("the child ended by itself")
-        journal = ledger_path.with_name("kill.ledger-journal")
-        seen["open journal"] += journal.exists() and journal.stat().st_size > 0
-        problems += examine(ledger_path, shown_path, seen)
-        releases += len(shown(shown_path)) if turn % every == every - 1 else 0
+        problems += examine(place, seen)
+        releases += len(shown(place)) if turn % every == every - 1 else 0
     return {"kills": kills, "problems": problems, "shown": releases, "seen": seen}
 
 
