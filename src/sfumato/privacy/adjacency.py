@@ -67,7 +67,7 @@ class Person:
 
     def words(self) -> str:
         """The unit for a reader."""
-        return f"any one value of {self.column!r} (at most {self.rows} rows each)"
+        return f"any one person (the rows that share a {self.column!r}, of which at most {self.rows} count)"
 
 
 Unit = Row | Person

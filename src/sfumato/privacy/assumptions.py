@@ -1,4 +1,4 @@
-"""The closed list of things a guarantee may take for granted.  A session refuses each unless allowed by name."""
+"""What a guarantee may take for granted, a closed list; a session refuses each unless allowed by name."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 
 from sfumato.numeric import round_up
-from sfumato.privacy.parameters import nonnegative, probability
+from sfumato.privacy.parameters import nonnegative, positive, probability
 
 __all__ = [
     "concentrated_delta",
@@ -54,18 +54,25 @@ def concentrated_to_approximate(rho: float, delta: float) -> float:
     probability("delta", delta)
     if rho == 0:
         return 0.0
-    return renyi_to_approximate(_best_order(rho, delta), rho, delta)
+    x = _best_order(rho, delta)
+    return _renyi(x, (1 + x) * rho, delta)
 
 
-def renyi_to_approximate(order_less_one: float, rho: float, delta: float) -> float:
-    """Epsilon at `delta` from a Renyi divergence of (1 + x) rho at the order 1 + x, rounded up."""
-    x = order_less_one
-    terms = (
-        (1 + x) * rho,
-        -math.log(delta) / x,
-        -math.log1p(x) / x,
-        -math.log1p(1 / x),
-    )
+def renyi_to_approximate(order: float, divergence: float, delta: float) -> float:
+    """Epsilon at `delta` from a Renyi divergence of one order above 1, rounded up.
+
+    >>> round(renyi_to_approximate(10.0, 1.0, 1e-6), 6)
+    2.173853
+    """
+    positive("order - 1", order - 1)
+    nonnegative("divergence", divergence)
+    probability("delta", delta)
+    return _renyi(order - 1, divergence, delta)
+
+
+def _renyi(x: float, divergence: float, delta: float) -> float:
+    """At the order 1 + x: divergence + ln(1 / (delta (1 + x))) / x + ln(1 - 1 / (1 + x))."""
+    terms = (divergence, -math.log(delta) / x, -math.log1p(x) / x, -math.log1p(1 / x))
     return max(0.0, round_up(math.fsum(terms) + SLACK * math.fsum(map(abs, terms))))
 
 

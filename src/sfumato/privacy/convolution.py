@@ -93,7 +93,7 @@ def convolve(parts: Sequence[Part], tilt: float) -> Sum:
     masses = np.roll(fft.irfft(transform, size), (bottom - first) % size)
     # powers, products and the inverse transform err relatively in l2, hence sqrt(size) in l1
     powers = ULP * (20 * units + 1000 * len(parts)) + 2 * ROUNDING * math.log2(size)
-    wide = math.sqrt(size) * float(np.linalg.norm(masses))
+    wide = math.sqrt(size) * _norm(masses)
     error = 2 * outside + noise * math.exp(min(noise, 700.0)) + powers * wide
     scale = log_total - tilt * center
     relative = units * (MASS_ERROR + 4 * ULP * largest) + 8 * ULP * (
@@ -104,9 +104,11 @@ def convolve(parts: Sequence[Part], tilt: float) -> Sum:
     above, beyond = _sums_from(weighted), _sums_from(weighted * np.exp(-points))
     lost = -math.expm1(math.fsum(count * math.log1p(-grid.infinity) for grid, count in parts))
     top = math.fsum(count * grid.top for grid, count in parts) * (1 + 1e-12)
-    return Sum(
-        step, first, above, beyond, tilt, center, scale, error, relative, lost, max(top, 0.0)
-    )
+    return Sum(step, first, above, beyond, tilt, center, scale, error, relative, lost, max(top, 0.0))
+
+
+def _norm(values: Array) -> float:
+    return math.sqrt(float(np.sum(values * values)))  # a BLAS norm would wake threads for this
 
 
 def _sums_from(values: Array) -> Array:
@@ -123,7 +125,7 @@ def _transform(grid: Grid, tilt: float, size: int) -> tuple[Array, float, float]
     for start in range(0, len(tilted), size):
         piece = tilted[start : start + size]
         wrapped[: len(piece)] += piece
-    wrong = ROUNDING * math.log2(size) * math.sqrt(size) * float(np.linalg.norm(wrapped))
+    wrong = ROUNDING * math.log2(size) * math.sqrt(size) * _norm(wrapped)
     return fft.rfft(wrapped), wrong, float(np.abs(exponents).max()) + abs(log_total)
 
 
@@ -137,9 +139,7 @@ def _power(values: Array, count: int) -> Array:
     return result
 
 
-def _window(
-    parts: Sequence[Part], tilt: float, center: float, deviation: float
-) -> tuple[int, int, float]:
+def _window(parts: Sequence[Part], tilt: float, center: float, deviation: float) -> tuple[int, int, float]:
     """Size, first index and outside mass of a window around the tilted mean."""
     step = parts[0][0].step
     bottom = sum(grid.first * count for grid, count in parts)
@@ -158,9 +158,7 @@ def _window(
         reach *= 1.3
 
 
-def _chernoff(
-    parts: Sequence[Part], tilt: float, center: float, deviation: float, limit: float
-) -> float:
+def _chernoff(parts: Sequence[Part], tilt: float, center: float, deviation: float, limit: float) -> float:
     """Chernoff's bound of the tilted mass beyond `limit`, by the best of a few exponents."""
     base = cumulants(parts, tilt)[0]
     guess = (limit - center) / max(deviation**2, 1e-300)

@@ -1,4 +1,4 @@
-"""Privacy claims as frozen values: pure, approximate and concentrated.
+"""Privacy claims as frozen values: pure, approximate, concentrated, Renyi and Gaussian.
 
 A guarantee is what holds between neighbors at distance 1; `group(k)` is what then holds at distance
 k, `implies` says whether it is enough for a target, and `words` says it to a lawyer.
@@ -9,13 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import round_up
 from sfumato.privacy.assumptions import ASSUMPTIONS, assumed
+from sfumato.privacy.conversions import (
+    concentrated_to_approximate,
+    pure_to_concentrated,
+    renyi_to_approximate,
+)
 
-__all__ = ["GUARANTEES", "Approximate", "Concentrated", "Guarantee", "Pure", "guarantee_from", "to_record"]
+__all__ = [
+    "CLAIMS",
+    "GUARANTEES",
+    "Approximate",
+    "Claim",
+    "Concentrated",
+    "GaussianPrivacy",
+    "Guarantee",
+    "Pure",
+    "Renyi",
+    "claim_from",
+    "guarantee_from",
+    "to_record",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -43,13 +61,20 @@ class Pure:
         epsilon = _group_size(distance) * self.epsilon
         return Pure(epsilon if distance <= 1 else round_up(epsilon), assumptions=self.assumptions)
 
-    def implies(self, target: Guarantee) -> bool:
+    def implies(self, target: Claim) -> bool:
         """Whether this claim is at least as strong as `target` (which may allow assumptions)."""
         if not self.assumptions <= target.assumptions:
             return False
-        if isinstance(target, Concentrated):
-            return round_up(self.epsilon * self.epsilon / 2) <= target.rho or self.epsilon == 0
-        return self.epsilon <= target.epsilon
+        rho = pure_to_concentrated(self.epsilon)
+        match target:
+            case Concentrated():
+                return rho <= target.rho
+            case Renyi():
+                return min(self.epsilon, round_up(target.order * rho)) <= target.epsilon
+            case GaussianPrivacy():
+                return self.epsilon <= target.pure_within()
+            case _:
+                return self.epsilon <= target.epsilon
 
     def words(self) -> str:
         """The claim in one sentence."""
@@ -95,7 +120,7 @@ class Approximate:
             raise ParameterError(f"at distance {k} delta would reach 1: no guarantee is left")
         return Approximate(round_up(k * self.epsilon), delta, assumptions=self.assumptions)
 
-    def implies(self, target: Guarantee) -> bool:
+    def implies(self, target: Claim) -> bool:
         """Whether this claim is at least as strong as `target` by its parameters alone."""
         if not self.assumptions <= target.assumptions:
             return False
@@ -106,9 +131,10 @@ class Approximate:
     def words(self) -> str:
         """The claim in one sentence."""
         return (
-            f"approximate differential privacy with epsilon = {self.epsilon:.6g}, delta = {self.delta:.3g}: "
-            f"apart from events of probability {self.delta:.3g}, the probability of whatever is published "
-            f"changes by a factor of at most {math.exp(min(self.epsilon, 700)):.4g} through {{unit}}{_caveat(self)}"
+            f"approximate differential privacy with epsilon = {self.epsilon:.6g}, "
+            f"delta = {self.delta:.3g}: apart from events of probability {self.delta:.3g}, the "
+            f"probability of whatever is published changes by a factor of at most "
+            f"{math.exp(min(self.epsilon, 700)):.4g} through {{unit}}{_caveat(self)}"
         )
 
 
@@ -135,50 +161,182 @@ class Concentrated:
         rho = _group_size(distance) ** 2 * self.rho
         return Concentrated(rho if distance <= 1 else round_up(rho), assumptions=self.assumptions)
 
-    def implies(self, target: Guarantee) -> bool:
-        """Whether this claim is at least as strong as `target`; only a concentrated one can be implied."""
+    def implies(self, target: Claim) -> bool:
+        """Whether this claim is at least as strong as `target`; never a pure one unless rho is 0."""
         if not self.assumptions <= target.assumptions:
             return False
-        return self.rho <= target.rho if isinstance(target, Concentrated) else self.rho == 0
+        match target:
+            case Concentrated():
+                return self.rho <= target.rho
+            case Renyi():
+                return round_up(target.order * self.rho) <= target.epsilon or self.rho == 0
+            case Approximate() if target.delta > 0:
+                return concentrated_to_approximate(self.rho, target.delta) <= target.epsilon
+            case _:
+                return self.rho == 0
 
     def words(self) -> str:
         """The claim in one sentence."""
+        variance = 1 / (2 * self.rho) if self.rho else math.inf
         return (
             f"zero-concentrated differential privacy with rho = {self.rho:.6g}: what anyone learns "
-            f"through {{unit}} is at most what Gaussian noise of variance {1 / (2 * self.rho) if self.rho else math.inf:.4g} "
+            f"through {{unit}} is at most what Gaussian noise of variance {variance:.4g} "
             f"on a single yes-or-no answer would show{_caveat(self)}"
         )
 
 
-Guarantee = Pure | Approximate | Concentrated
-GUARANTEES: dict[str, type[Pure] | type[Approximate] | type[Concentrated]] = {
+@dataclass(frozen=True, slots=True, repr=False)
+class Renyi:
+    """Renyi DP: the Renyi divergence of one order above 1 is at most epsilon.  [Mironov2017]
+
+    >>> Renyi(8.0, 0.1).group(2)
+    Renyi(order=4.0, epsilon=0.3000000000000001)
+    """
+
+    order: float
+    epsilon: float
+    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_amount("epsilon", self.epsilon)
+        _check_amount("order", self.order)
+        if self.order <= 1:
+            raise ParameterError(f"order must be above 1, got {self.order!r}")
+        object.__setattr__(self, "assumptions", assumed(self.assumptions))
+
+    def __repr__(self) -> str:
+        return _show(self, order=self.order, epsilon=self.epsilon)
+
+    def group(self, distance: int) -> Renyi:
+        """What holds for `distance` units: each doubling halves the order and triples epsilon."""
+        if _group_size(distance) == 0:
+            return Renyi(self.order, 0.0, assumptions=self.assumptions)
+        doublings = (distance - 1).bit_length()
+        if doublings and self.order < 2 ** (doublings + 1):
+            raise ParameterError(
+                f"at distance {distance} an order of at least {2 ** (doublings + 1)} is needed, "
+                f"this claim has {self.order}; state it at a higher order"
+            )
+        epsilon = round_up(3**doublings * self.epsilon) if doublings else self.epsilon
+        return Renyi(self.order / 2**doublings, epsilon, assumptions=self.assumptions)
+
+    def implies(self, target: Claim) -> bool:
+        """Whether this claim is at least as strong as `target`; lower orders are weaker."""
+        if not self.assumptions <= target.assumptions:
+            return False
+        if isinstance(target, Renyi):
+            return target.order <= self.order and self.epsilon <= target.epsilon
+        if isinstance(target, Approximate) and target.delta > 0:
+            return renyi_to_approximate(self.order, self.epsilon, target.delta) <= target.epsilon
+        return self.epsilon == 0
+
+    def words(self) -> str:
+        """The claim in one sentence."""
+        return (
+            f"Renyi differential privacy of order {self.order:.6g} with epsilon = {self.epsilon:.6g}: "
+            f"the divergence of that order through {{unit}} is at most {self.epsilon:.6g}{_caveat(self)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GaussianPrivacy:
+    """Gaussian DP: no test tells neighbors apart better than N(0, 1) from N(mu, 1).  [DongRothSu2022]
+
+    >>> GaussianPrivacy(0.5).group(2).implies(Concentrated(0.51))
+    True
+    """
+
+    mu: float
+    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_amount("mu", self.mu)
+        object.__setattr__(self, "assumptions", assumed(self.assumptions))
+
+    def __repr__(self) -> str:
+        return _show(self, mu=self.mu)
+
+    def group(self, distance: int) -> GaussianPrivacy:
+        """What holds for `distance` units together: mu grows with the distance."""
+        mu = _group_size(distance) * self.mu
+        return GaussianPrivacy(mu if distance <= 1 else round_up(mu), assumptions=self.assumptions)
+
+    def implies(self, target: Claim) -> bool:
+        """Whether this claim is at least as strong as `target`; exact for approximate targets."""
+        if not self.assumptions <= target.assumptions:
+            return False
+        match target:
+            case GaussianPrivacy():
+                return self.mu <= target.mu
+            case Approximate() if target.delta > 0 and self.mu > 0:
+                from sfumato.privacy.gaussian import gaussian_delta  # scipy: only when asked
+
+                return gaussian_delta(1.0, self.mu, target.epsilon) <= target.delta
+            case _:
+                return Concentrated(self.concentrated(), assumptions=self.assumptions).implies(target)
+
+    def concentrated(self) -> float:
+        """The concentrated parameter mu^2 / 2, which Gaussian noise attains."""
+        return round_up(self.mu * self.mu / 2, 2) if self.mu else 0.0
+
+    def pure_within(self) -> float:
+        """The greatest epsilon whose pure claim is within this one: ln(Phi(mu/2) / Phi(-mu/2))."""
+        from scipy.special import log_ndtr  # scipy: only when asked
+
+        return max(0.0, float(log_ndtr(self.mu / 2) - log_ndtr(-self.mu / 2)) * (1 - 1e-13))
+
+    def words(self) -> str:
+        """The claim in one sentence."""
+        return (
+            f"Gaussian differential privacy with mu = {self.mu:.6g}: telling apart what {{unit}} "
+            f"changes is as hard as telling two normal laws {self.mu:.4g} standard deviations "
+            f"apart{_caveat(self)}"
+        )
+
+
+Guarantee = Pure | Approximate | Concentrated  # what is spent, and kept in ledgers
+Claim = Guarantee | Renyi | GaussianPrivacy  # what may be stated of a mechanism
+GUARANTEES: dict[str, type[Guarantee]] = {
     "pure": Pure,
     "approximate": Approximate,
     "concentrated": Concentrated,
 }
+CLAIMS: dict[str, type[Claim]] = {**GUARANTEES, "renyi": Renyi, "gaussian": GaussianPrivacy}
 
 
-def to_record(claim: Guarantee) -> dict[str, object]:
+def to_record(claim: Claim) -> dict[str, object]:
     """The whole claim as plain values, for ledgers and releases.
 
     >>> to_record(Pure(0.5))
     {'type': 'pure', 'epsilon': 0.5, 'assumptions': []}
     """
-    name = next(name for name, kind in GUARANTEES.items() if type(claim) is kind)
-    amounts = {part: getattr(claim, part) for part in ("epsilon", "delta", "rho") if hasattr(claim, part)}
+    name = next(name for name, kind in CLAIMS.items() if type(claim) is kind)
+    names = (part.name for part in fields(claim) if part.name != "assumptions")
+    amounts = {part: getattr(claim, part) for part in names}
     return {"type": name, **amounts, "assumptions": sorted(claim.assumptions)}
 
 
-def guarantee_from(record: dict[str, object]) -> Guarantee:
+def claim_from(record: dict[str, object]) -> Claim:
     """The claim that `to_record` wrote; unknown types and parts are refused."""
-    fields = dict(record)
-    name = fields.pop("type", None)
-    if name not in GUARANTEES:
-        raise ParameterError(f"unknown guarantee {name!r}; known are {', '.join(GUARANTEES)}")
+    parts = dict(record)
+    name = parts.pop("type", None)
+    if name not in CLAIMS:
+        raise ParameterError(f"unknown guarantee {name!r}; known are {', '.join(CLAIMS)}")
     try:
-        return GUARANTEES[str(name)](**fields)  # type: ignore[arg-type]
+        return CLAIMS[str(name)](**parts)  # type: ignore[arg-type]
     except TypeError:
-        raise ParameterError(f"a {name} guarantee cannot have the parts {sorted(fields)}") from None
+        raise ParameterError(f"a {name} guarantee cannot have the parts {sorted(parts)}") from None
+
+
+def guarantee_from(record: dict[str, object]) -> Guarantee:
+    """As `claim_from`, for the claims that are spent: pure, approximate and concentrated."""
+    claim = claim_from(record)
+    if isinstance(claim, Renyi | GaussianPrivacy):
+        raise ParameterError(
+            f"unknown guarantee {record.get('type')!r} in a ledger; known are {', '.join(GUARANTEES)}: "
+            "convert it first"
+        )
+    return claim
 
 
 def _check_amount(name: str, amount: float) -> None:
@@ -200,6 +358,6 @@ def _show(claim: object, **amounts: float) -> str:
     return f"{type(claim).__name__}({', '.join(parts)}{tail})"
 
 
-def _caveat(claim: Guarantee) -> str:
+def _caveat(claim: Claim) -> str:
     reasons = [ASSUMPTIONS[name] for name in sorted(claim.assumptions)]
     return f" (assuming that {' and that '.join(reasons)})" if reasons else ""

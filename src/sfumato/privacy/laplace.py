@@ -87,9 +87,7 @@ def discrete_laplace_delta(scale: float, sensitivity: int, epsilon: float) -> fl
     rate = 1 / Fraction(scale)
     if sensitivity * rate <= Fraction(epsilon):
         return 0.0
-    count = math.ceil(
-        (sensitivity - Fraction(epsilon) / rate) / 2
-    )  # losses (s - 2z)/b above epsilon
+    count = math.ceil((sensitivity - Fraction(epsilon) / rate) / 2)  # losses (s - 2z)/b above epsilon
     first = -math.expm1(-min(ceil_float(count * rate), 1e4))
     exponent = max(Fraction(epsilon) - (sensitivity - count) * rate, Fraction(-(10**4)))
     second = -math.expm1(floor_float(exponent))

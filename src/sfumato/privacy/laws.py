@@ -186,9 +186,7 @@ class FiniteLaw:
             losses = np.log(first) - np.log(second)
         kept = second > 0
         order = np.argsort(losses[kept], kind="stable")
-        return cls(
-            losses[kept][order], first[kept][order], second[kept][order], infinity, symmetric
-        )
+        return cls(losses[kept][order], first[kept][order], second[kept][order], infinity, symmetric)
 
     @property
     def atoms(self) -> tuple[float, ...]:
@@ -250,7 +248,7 @@ def _normal(edges: Array) -> Array:
     if narrow.size:
         half, middle = (b - a)[narrow] / 2, (a + b)[narrow] / 2
         points = middle[:, None] + half[:, None] * NODES
-        density = np.exp(-(points**2) / 2) @ WEIGHTS
+        density = (np.exp(-(points**2) / 2) * WEIGHTS).sum(axis=1)
         masses[narrow] = half * density / math.sqrt(2 * math.pi)
     far = np.flatnonzero((b - a > NARROW) & (b < -5))
     masses[far] = np.exp(log_ndtr(b[far])) * -np.expm1(log_ndtr(a[far]) - log_ndtr(b[far]))

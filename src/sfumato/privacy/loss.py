@@ -54,8 +54,8 @@ class Grid:
         peak = float(exponents.max())
         weights = np.exp(exponents - peak)
         total = float(weights.sum())
-        mean = float(weights @ points) / total
-        variance = float(weights @ (points - mean) ** 2) / total
+        mean = float(np.sum(weights * points)) / total
+        variance = float(np.sum(weights * (points - mean) ** 2)) / total
         return peak + math.log(total), mean, variance
 
 
@@ -65,7 +65,7 @@ def raised(law: Law, step: float, tail: float) -> Grid:
     >>> from sfumato.privacy.laws import pure_law
     >>> grid = raised(pure_law(1.0), 0.5, 1e-12)
     >>> grid.first, [round(float(mass), 4) for mass in grid.masses]
-    (-2, [0.2689, 0.0, 0.0, 0.0, 0.7311])
+    (-2, [0.2689, 0.0, 0.0, 0.0, 0.7311, 0.0])
     """
     edges, p, right, slack, outside = _cells(law, step, tail, 0.0)
     right = np.clip(right + slack * p, 0.0, p)
@@ -120,9 +120,7 @@ def _merged(p: Array, right: Array, top: float, step: float) -> Array:
     return np.where((masses < 0) & (masses > -1e-300), 0.0, masses)
 
 
-def _cells(
-    law: Law, step: float, tail: float, jitter: float
-) -> tuple[Array, Array, Array, Array, Array]:
+def _cells(law: Law, step: float, tail: float, jitter: float) -> tuple[Array, Array, Array, Array, Array]:
     """Edges, masses, the shares that go to the right ends, their rounding, and the mass outside.
 
     All losses are first raised by `jitter`.
@@ -131,8 +129,7 @@ def _cells(
     first, last = math.floor(low / step) - 1, math.floor(high / step) + 2
     if last - first > LARGEST:
         raise ParameterError(
-            f"step {step!r} needs {last - first} grid points, more than {LARGEST}; "
-            "ask for a larger tolerance"
+            f"step {step!r} needs {last - first} grid points, more than {LARGEST}; ask for a larger tolerance"
         )
     edges = step * np.arange(first, last + 1, dtype=np.float64)
     p, q = law.cells(edges - jitter)
