@@ -1,1 +1,43 @@
-"""Sfumato: private answers with their guarantee, error bar and certificate."""
+"""Sfumato: private answers with their guarantee, error bar and certificate.
+
+Names are loaded when first used, so that importing the package costs little.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from sfumato import version
+
+__version__ = version.VERSION
+
+_HOMES = {
+    "sfumato.spaces": ("Box", "Categories", "Integers", "Interval", "Record", "Subsets", "Texts"),
+    "sfumato.privacy.adjacency": ("AddRemove", "Person", "Replace", "Row"),
+    "sfumato.privacy.guarantees": ("Approximate", "Concentrated", "Pure"),
+    "sfumato.schema": ("Schema",),
+    "sfumato.queries": (
+        "Query", "bins", "col", "count", "discovered", "histogram", "mean", "median", "most_popular",
+        "quantiles", "sum", "top", "variance",
+    ),
+    "sfumato.engines": ("Table", "read"),
+    "sfumato.ledger": ("Ledger",),
+    "sfumato.release": ("Release",),
+    "sfumato.archive": ("load",),
+    "sfumato.session": ("Session",),
+    "sfumato.auditing": ("audit",),
+}  # fmt: skip
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -40,9 +40,7 @@ class Schema:
             raise SchemaError("columns is empty; declare at least one column with its space")
         for name, space in self.columns.items():
             if not (isinstance(name, str) and hasattr(space, "coerce")):
-                raise SchemaError(
-                    f"column {name!r} needs a space such as Interval(low, high) or Categories([...])"
-                )
+                raise SchemaError(f"column {name!r} needs a space such as Interval(low, high) or Categories([...])")
         if isinstance(self.unit, Person) and self.unit.column in self.columns:
             raise SchemaError(f"unit column {self.unit.column!r} is an identifier; leave it out of columns")
         if self.size is not None and not (isinstance(self.size, int) and self.size >= 1):
@@ -64,9 +62,7 @@ class Schema:
             return self.columns[column]
         near = get_close_matches(column, self.columns, n=1)
         hint = f" did you mean {near[0]!r}?" if near else ""
-        raise SchemaError(
-            f"there is no column {column!r} in the schema;{hint} Declared: {', '.join(self.columns)}"
-        )
+        raise SchemaError(f"there is no column {column!r} in the schema;{hint} Declared: {', '.join(self.columns)}")
 
     def words(self) -> str:
         """Who is protected, in words."""

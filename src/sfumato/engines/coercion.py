@@ -87,7 +87,7 @@ def check_type(name: str, space: Space, kind: dt.DataType) -> None:
         Integers: (dt.Numeric, dt.String),
         Texts: (dt.String,),
         Subsets: (dt.Array, dt.String),
-    }.get(type(space), (dt.DataType,))  # type: ignore[call-overload]
+    }.get(type(space), (dt.DataType,))
     if isinstance(space, Categories):
         fits = (dt.String,) if isinstance(space.values[0], str) else (dt.Integer, dt.String)
     if isinstance(kind, dt.Boolean) or not isinstance(kind, fits):
@@ -118,7 +118,7 @@ def _number_in_text(raw: Any) -> Any:
 
 def _labels_in(raw: Any, values: tuple[Label, ...]) -> Any:
     if isinstance(values[0], int) and raw.type().is_string():
-        return ibis.ifelse(
-            raw.re_search(r"^[ \t]*[+-]?[0-9]{1,18}[ \t]*$"), raw.strip(), ibis.null("string")
-        ).try_cast("int64")
+        return ibis.ifelse(raw.re_search(r"^[ \t]*[+-]?[0-9]{1,18}[ \t]*$"), raw.strip(), ibis.null("string")).try_cast(
+            "int64"
+        )
     return raw

@@ -41,7 +41,7 @@ def is_split(measure: Measure, schema: Schema) -> bool:
     if measure.column is None or measure.power == 0:
         return False
     width: int = schema.space(measure.column).lattice.width  # type: ignore[attr-defined]
-    return width**measure.power >= SAFE
+    return bool(width**measure.power >= SAFE)
 
 
 def _totals(statistic: Aggregation, schema: Schema, rows: Any) -> dict[str, Any]:
@@ -90,9 +90,7 @@ def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:
     widths = {b - a for a, b in itertools.pairwise([key.starts[0] - low, *inner])}
     if len(widths) == 1 and key.starts[0] == low:
         (width,) = widths
-        return (
-            ibis.least((column / width).floor().cast("int64"), len(key.starts) - 1) if width > 1 else column
-        )
+        return ibis.least((column / width).floor().cast("int64"), len(key.starts) - 1) if width > 1 else column
     place = ibis.ifelse(column.isnull(), ibis.null("int64"), ibis.literal(0, "int64"))
     for start in inner:
         place = place + (column >= start).cast("int64")

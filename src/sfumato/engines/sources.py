@@ -40,11 +40,7 @@ def read(
     Arrow frame, or any Ibis table on DuckDB or Spark.
     `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
     """
-    declared = (
-        schema
-        if isinstance(schema, Schema)
-        else _schema(schema, unit, rows, adjacency, size, dataset, source)
-    )
+    declared = schema if isinstance(schema, Schema) else _schema(schema, unit, rows, adjacency, size, dataset, source)
     return Table(open_source(source, table), declared)
 
 
@@ -69,9 +65,7 @@ def open_source(source: Any, table: str | None = None) -> Any:
     except SchemaError:
         raise
     except Exception:
-        raise SchemaError(
-            f"{path} cannot be read as a {kind} file; check that it is complete and readable"
-        ) from None
+        raise SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable") from None
     raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
 
 
@@ -100,9 +94,7 @@ def _schema(
         adjacency = ADJACENCIES[adjacency]
     if dataset is None:
         if not isinstance(source, str | Path):
-            raise SchemaError(
-                "dataset= is needed for a table that is not a file: a name for its ledger to be bound to"
-            )
+            raise SchemaError("dataset= is needed for a table that is not a file: a name for its ledger to be bound to")
         dataset = Path(source).name.split(".")[0]
     person = Row() if unit is None or rows is None else Person(unit, rows)
     return Schema(columns, person, adjacency, size, dataset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.queries.counts import Counts
-from sfumato.queries.grouping import Discovered, bind_cells
+from sfumato.queries.grouping import Cells, Discovered, Key, bind_cells
 from sfumato.queries.keys import Keys
 from sfumato.queries.mean import Mean
 from sfumato.queries.popular import Popular
@@ -15,7 +15,7 @@ from sfumato.queries.variance import Variance
 from sfumato.queries.vector import VectorQuestion, numeric_space
 from sfumato.schema import Schema
 
-__all__ = ["QUESTIONS", "Question", "bind"]
+__all__ = ["QUESTIONS", "Question", "bind", "bind_discovered"]
 
 Question = VectorQuestion | Quantiles | Popular | Keys
 
@@ -57,3 +57,9 @@ def bind(query: Query, schema: Schema) -> Question:
                 "declare a larger step"
             )
     return QUESTIONS[query.kind](query, schema, cells)
+
+
+def bind_discovered(question: Keys, keys: tuple[str, ...]) -> VectorQuestion | Quantiles | Popular:
+    """The question over the keys that were discovered, which are public by then."""
+    cells = Cells((Key(question.column, keys),))
+    return QUESTIONS[question.query.kind](question.query, question.schema, cells)

@@ -87,5 +87,5 @@ def sensitivity(body: Contribution, norm: str, dimension: int, schema: Schema) -
     """
     replaced = isinstance(schema.adjacency, Replace)
     one_row = body.apart(norm, dimension) if replaced else body.alone(norm)
-    rows = schema.unit.rows
-    return one_row if rows == 1 else round_up(rows * one_row) if norm == "l2" else rows * one_row
+    together = schema.unit.rows * one_row
+    return together if one_row.is_integer() or schema.unit.rows == 1 else round_up(together)

@@ -89,6 +89,11 @@ class Cells:
         """The labels of each cell, in order."""
         return list(itertools.product(*(key.labels for key in self.keys)))
 
+    def columns(self, repeat: int = 1) -> dict[str, list[Label]]:
+        """The labels by key, each cell's `repeat` times in a row."""
+        cells = [labels for labels in self.labels() for _ in range(repeat)]
+        return {key.column: [labels[i] for labels in cells] for i, key in enumerate(self.keys)}
+
 
 def bind_cells(groupings: Sequence[Grouping], schema: Schema) -> Cells:
     """The cells of public groupings."""
@@ -120,9 +125,7 @@ def _bind(grouping: Grouping, schema: Schema) -> Key:
         indices = range(space.lattice.low, space.lattice.high + 1)
         return Key(grouping, tuple(_plain(space.lattice.value(i)) for i in indices), tuple(indices))
     if isinstance(space, Texts):
-        raise UnsupportedQuery(
-            f"the values of {grouping!r} are not public; group by discovered({grouping!r})"
-        )
+        raise UnsupportedQuery(f"the values of {grouping!r} are not public; group by discovered({grouping!r})")
     raise UnsupportedQuery(f"column {grouping!r} ({type(space).__name__}) cannot be a grouping key")
 
 

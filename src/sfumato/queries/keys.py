@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
@@ -10,7 +11,7 @@ from sfumato.queries.aggregation import Distinct
 from sfumato.queries.grouping import Discovered
 from sfumato.queries.query import Query
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Texts
+from sfumato.spaces import Texts
 
 __all__ = ["Keys"]
 
@@ -59,10 +60,6 @@ class Keys:
         bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
         return Distinct(bound, self.column)
 
-    def schema_with(self, keys: tuple[str, ...]) -> Schema:
-        """The schema once the keys are public."""
-        return replace(self.schema, columns={**self.schema.columns, self.column: Categories(keys)})
-
-    def query_with(self) -> Query:
-        """The query once the keys are public."""
-        return replace(self.query, keys=(self.column,))
+    def accuracy(self, mechanism: Any, beta: float) -> str:
+        """The error to expect, in words."""
+        return f"keys held by {mechanism.error(beta):.4g} units or more are found with probability {1 - beta:g} each"

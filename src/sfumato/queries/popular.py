@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
@@ -58,3 +62,26 @@ class Popular:
         A row adds 0 or 1 to every count of its cell, so its changes lie within 1 of one another.
         """
         return self.schema.unit.rows * (2 if isinstance(self.schema.adjacency, Replace) else 1)
+
+    def estimate(self, chosen: Any) -> list[Label]:
+        """The chosen items, cell after cell, most popular first."""
+        return [self.items[int(place)] for place in np.asarray(chosen).reshape(-1)]
+
+    def table(self, chosen: Any, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
+        """The public columns: keys, rank, item."""
+        k = self.query.k
+        ranks = list(range(1, k + 1)) * self.cells.count
+        return {**self.cells.columns(k), "rank": ranks, "item": self.estimate(chosen)}
+
+    def scores(self, cells: Any, values: Any, counts: Any) -> npt.NDArray[np.int64]:
+        """The engine's triples as counts of shape (cells, items)."""
+        scores = np.zeros((self.cells.count, len(self.items)), dtype=np.int64)
+        scores[cells, values] = counts
+        return scores
+
+    def accuracy(self, mechanism: Any, beta: float) -> str:
+        """The error to expect, in words."""
+        return (
+            f"each choice at most {mechanism.error(beta):.4g} rows less popular than the best one left, "
+            f"with probability {1 - beta:g}"
+        )

@@ -215,9 +215,8 @@ def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:
     above = Between(column, math.floor(point) + 1, lattice.high)
     at = Between(column, math.ceil(point), math.floor(point))
     upto, onward = Between(column, lattice.low, at.high), Between(column, at.low, lattice.high)
-    return {"<": below, ">": above, "==": at, "<=": upto, ">=": onward, "!=": Either(below, above)}[
-        condition.operator
-    ]
+    choices: dict[str, Predicate] = {"<": below, ">": above, "==": at, "<=": upto, ">=": onward}
+    return choices.get(condition.operator, Either(below, above))
 
 
 def _categorical(condition: Compare, space: Categories) -> Predicate:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.numeric import exact
 from sfumato.privacy.adjacency import Replace
@@ -61,6 +63,20 @@ class Quantiles:
         """How far apart the penalties' changes can lie when one unit changes, over all cells together."""
         return self.schema.unit.rows * (2 if isinstance(self.schema.adjacency, Replace) else 1)
 
-    def estimate(self, chosen: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-        """The chosen lattice points in the column's units, of shape (cells, probabilities)."""
-        return self.lattice.values(chosen).reshape(self.cells.count, len(self.probabilities))
+    def estimate(self, chosen: Any) -> npt.NDArray[np.float64]:
+        """The chosen lattice points in the column's units, cell after cell."""
+        return self.lattice.values(np.asarray(chosen).reshape(-1))
+
+    def table(self, chosen: Any, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
+        """The public columns: keys, probability, estimate."""
+        repeat = len(self.probabilities)
+        probabilities = list(self.query.probabilities) * self.cells.count
+        return {
+            **self.cells.columns(repeat),
+            "probability": probabilities,
+            "estimate": self.estimate(chosen).tolist(),
+        }
+
+    def accuracy(self, mechanism: Any, beta: float) -> str:
+        """The error to expect, in words: by rank, since the error in value depends on the data."""
+        return f"rank within ± {mechanism.error(beta):.4g} rows with probability {1 - beta:g} (a cell)"

@@ -69,9 +69,7 @@ class Query:
         if self.kind == "count":
             return "count"
         if self.kind == "histogram":
-            return "histogram of " + ", ".join(
-                key if isinstance(key, str) else key.column for key in self.keys
-            )
+            return "histogram of " + ", ".join(key if isinstance(key, str) else key.column for key in self.keys)
         if self.kind == "quantiles":
             if self.probabilities == (0.5,):
                 return f"median of {self.column}"
@@ -210,6 +208,4 @@ def _key_from(key: Any) -> Grouping:
         return Bins(key["bins"], tuple(key["edges"]))
     if isinstance(key, Mapping) and key.keys() == {"discovered"}:
         return Discovered(key["discovered"])
-    raise SchemaError(
-        'a key of `by` is a column name, {bins = "age", edges = [0, 18, 120]} or {discovered = "city"}'
-    )
+    raise SchemaError('a key of `by` is a column name, {bins = "age", edges = [0, 18, 120]} or {discovered = "city"}')

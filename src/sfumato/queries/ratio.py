@@ -55,7 +55,7 @@ def _margin(p: Floats, noise: Noise, beta: float) -> Floats:
     if sigma is not None:
         return np.asarray(-special.ndtri(beta / 2) * sigma * np.hypot(p, 1 - p) + 1.0)
     if scale is not None:
-        return scale * _laplace_pair_quantile(np.minimum(p, 1 - p), beta) + 1.0
+        return np.asarray(scale * _laplace_pair_quantile(np.minimum(p, 1 - p), beta) + 1.0)
     return np.full_like(p, float(noise.quantile(beta / 2)))  # union bound: (1 - p) |X| + p |Y|
 
 

@@ -21,9 +21,7 @@ from sfumato.spaces import Interval, Lattice
 
 __all__ = ["Bounds", "Integers", "Noise", "VectorQuestion", "numeric_space", "per_cell"]
 
-Integers = npt.NDArray[
-    Any
-]  # whole numbers: int64 where they are counts, Python's own where they may be larger
+Integers = npt.NDArray[Any]  # whole numbers: int64 where they are counts, Python's own where they may be larger
 Bounds = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
@@ -109,6 +107,24 @@ class VectorQuestion(ABC):
         condition = self.query.condition
         bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
         return Aggregation(bound, self.cells, self.measures)
+
+    def table(self, noisy: Integers, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
+        """The public columns: keys, estimate, and the interval's ends."""
+        low, high = self.interval(noisy, mechanism.noise, per_cell(beta, self.cells.count or 1, joint))
+        columns = self.cells.columns()
+        return {
+            **columns,
+            "estimate": self.estimate(noisy).tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+        }
+
+    def accuracy(self, mechanism: Any, beta: float) -> str:
+        """The error to expect, in words, from public quantities."""
+        half = self.preview(mechanism.noise, beta)
+        if half is None:
+            return "depends on the number of rows; declare size= to preview it"
+        return f"± {half:.4g} with probability {1 - beta:g}"
 
     def sensitivity(self, norm: str) -> float:
         """How far one unit moves the vector."""

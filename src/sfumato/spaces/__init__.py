@@ -59,9 +59,7 @@ def space_from(record: dict[str, Any], name: str) -> Space:
     if kind not in SPACES:
         raise SchemaError(f"column {name!r} has type {kind!r}; choose one of {', '.join(SPACES)}")
     if kind == "record":
-        fields["parts"] = {
-            part: space_from(inner, f"{name}.{part}") for part, inner in fields["parts"].items()
-        }
+        fields["parts"] = {part: space_from(inner, f"{name}.{part}") for part, inner in fields["parts"].items()}
     for key in ("values", "of", "shape"):
         if isinstance(fields.get(key), list):
             fields[key] = tuple(fields[key])
@@ -69,9 +67,7 @@ def space_from(record: dict[str, Any], name: str) -> Space:
         space: Space = SPACES[kind](**fields)
     except TypeError:
         wanted = [field for field in SPACES[kind].__dataclass_fields__ if field != "lattice"]
-        raise SchemaError(
-            f"column {name!r} ({kind}) takes {', '.join(wanted)}; got {', '.join(fields)}"
-        ) from None
+        raise SchemaError(f"column {name!r} ({kind}) takes {', '.join(wanted)}; got {', '.join(fields)}") from None
     except ValueError as error:
         raise SchemaError(f"column {name!r}: {error}") from None
     return space

@@ -1,0 +1,71 @@
+"""Releases read back from JSON, Parquet or the ledger: rebuilt from closed lists, nothing imported by name."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.certificate import certificate_from
+from sfumato.errors import SchemaError
+from sfumato.mechanisms import MECHANISMS
+from sfumato.privacy.guarantees import guarantee_from
+from sfumato.queries import Query, bind
+from sfumato.queries.binding import bind_discovered
+from sfumato.queries.keys import Keys
+from sfumato.release import FORMAT, Provenance, Release
+from sfumato.schema import Schema
+
+__all__ = ["load", "release_from"]
+
+
+def load(path: str | Path) -> Release:
+    """The release saved in a `.json` or `.parquet` file."""
+    source = Path(path)
+    if not source.exists():
+        raise SchemaError(f"there is no file {source}; check the path")
+    try:
+        if source.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            content = pq.read_schema(source).metadata[b"sfumato.release"]
+        else:
+            content = source.read_bytes()
+        record = json.loads(content)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SchemaError(f"{source} does not hold a release; expected {FORMAT} as JSON or Parquet") from None
+    return release_from(record)
+
+
+def release_from(record: dict[str, Any]) -> Release:
+    """The release that `Release.to_record` wrote; other formats are refused."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise SchemaError(f"this is not a release of format {FORMAT}; it may come from another version")
+    question: Any = bind(Query.from_record(record["query"]), Schema.from_record(record["schema"]))
+    keys = None if record["keys"] is None else tuple(record["keys"])
+    if isinstance(question, Keys):
+        question = bind_discovered(question, keys or ())
+    provenance = dict(record["provenance"])
+    return Release(
+        name=record["name"],
+        question=question,
+        mechanism=_mechanism(dict(record["mechanism"]), question),
+        output=np.array(record["output"], dtype=object),
+        guarantee=guarantee_from(record["guarantee"]),
+        certificate=certificate_from(record["certificate"]),
+        provenance=Provenance(**{**provenance, "parts": tuple(provenance["parts"])}),
+        spend=guarantee_from(record["spend"]),
+        keys=keys,
+    )
+
+
+def _mechanism(fields: dict[str, Any], question: Any) -> Any:
+    kind = fields.pop("type", None)
+    if kind not in MECHANISMS:
+        raise SchemaError(f"unknown mechanism {kind!r}; known are {', '.join(MECHANISMS)}")
+    if "p" in fields:
+        fields["p"] = Fraction(fields["p"])
+    return MECHANISMS[kind](question, **fields)

@@ -1,0 +1,28 @@
+r"""What no pure mechanism can beat on counts of unbounded tables: the two-sided geometric law attains it.
+
+For a count that one unit changes by one, every epsilon-private mechanism has, on its worst table, mean
+absolute error at least 1 / sinh(epsilon) and mean square at least 1 / (2 sinh^2(epsilon / 2)); over d cells the
+sums of these [GhoshRoughgardenSundararajan2012].  Proof: docs/proofs/bounds-counting.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sfumato.bounds.arguments import positive
+
+__all__ = ["count_mean_absolute", "count_mean_square"]
+
+
+def count_mean_absolute(epsilon: float) -> float:
+    """The least worst-case mean absolute error of one count.
+
+    >>> round(count_mean_absolute(1.0), 3)
+    0.851
+    """
+    return 1 / math.sinh(positive("epsilon", epsilon))
+
+
+def count_mean_square(epsilon: float) -> float:
+    """The least worst-case mean square of one count's error."""
+    return 1 / (2 * math.sinh(positive("epsilon", epsilon) / 2) ** 2)

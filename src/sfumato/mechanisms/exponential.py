@@ -1,0 +1,79 @@
+r"""The exponential mechanism: choose a candidate with probability falling exponentially in its penalty.
+
+Definition.  Given whole scores q(x, r) for candidates r and a rate c, choose r with probability
+proportional to exp(c q(x, r)).  The k best are chosen one after another without repetition, each
+cell by itself.
+
+Guarantee.   If one unit changes the scores of all candidates by amounts within `spread` of one another, the
+log-probability of each choice moves by at most c * spread: pure epsilon = k c spread, and concentrated
+rho = k (c spread)^2 / 8, since the loss ranges over an interval of that length [CesarRogers2021; McSherryTalwar2007].
+Proof: docs/proofs/exponential.md.
+
+Accuracy.    P(q < best - t) <= |R| exp(-c t) for each choice [document 004, with the inequality restored].
+
+Assumes.     Nothing beyond random bits: the choice is exact, with no floating-point weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms.selection import Chosen, Counts, calibrated_rate, checked_scores, peeled
+from sfumato.numeric import round_down, round_up
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.queries.popular import Popular
+from sfumato.randomness import Rng
+from sfumato.sampling import choose
+
+__all__ = ["Exponential"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """Choose the most popular items; the claim is pure, or concentrated if asked for."""
+
+    query: Popular
+    rate: float
+    concentrated: bool = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise ParameterError(f"rate must be finite and positive, got {self.rate}")
+
+    @classmethod
+    def calibrate(cls, query: Popular, target: Guarantee) -> Exponential:
+        """The sharpest choice that meets `target`."""
+        rounds = query.query.k
+        if isinstance(target, Concentrated) and target.rho > 0:
+            loss = round_down(math.sqrt(8 * target.rho / rounds), 2)
+            return cls(query, calibrated_rate(loss, query.spread, 1), concentrated=True)
+        if isinstance(target, Pure | Approximate) and target.epsilon > 0:
+            return cls(query, calibrated_rate(target.epsilon, query.spread, rounds))
+        raise UnsupportedQuery(f"the exponential mechanism needs epsilon > 0 or rho > 0, not {target!r}")
+
+    def guarantee(self, distance: int = 1) -> Pure | Concentrated:
+        """What one release costs between tables `distance` units apart."""
+        rounds, loss = self.query.query.k, distance * self.rate * self.query.spread
+        if self.concentrated:
+            return Concentrated(round_up(rounds * loss**2 / 8, 4) if loss else 0.0)
+        return Pure(round_up(rounds * loss, 2) if loss else 0.0)
+
+    def error(self, beta: float = 0.05) -> float:
+        """How much less popular than the best a choice can be, but for probability `beta` over all choices."""
+        choices = self.query.query.k * self.query.cells.count
+        return math.log(len(self.query.items) * choices / beta) / self.rate
+
+    def release(self, answer: Counts, rng: Rng) -> Chosen:
+        """The positions of the chosen items, of shape (cells, k).  `answer`: exact counts (cells, items)."""
+        scores = checked_scores(answer, len(self.query.items), self.query.name)
+        k = self.query.query.k
+        picks = [peeled(cell, k, lambda excess: choose(excess, self.rate, rng)) for cell in scores]
+        return np.array(picks, dtype=np.int64)
+
+    def to_record(self) -> dict[str, object]:
+        """Public parameters."""
+        return {"type": "exponential", "rate": self.rate, "concentrated": self.concentrated}

@@ -1,0 +1,213 @@
+"""The only place where engine, mechanism and ledger meet.
+
+Charge durably, compute, store the release durably, then show it; whatever fails after the charge is
+spent, and says one generic thing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.archive import release_from
+from sfumato.bounds import certify
+from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.engines import Table
+from sfumato.errors import EngineError, ParameterError
+from sfumato.ledger import Charge, Ledger
+from sfumato.mechanisms.ranks import Ranks
+from sfumato.numeric import round_up
+from sfumato.planner import Option, options
+from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
+from sfumato.queries import Query, Question, bind
+from sfumato.queries.binding import bind_discovered
+from sfumato.queries.keys import Keys
+from sfumato.queries.popular import Popular
+from sfumato.queries.quantiles import Quantiles
+from sfumato.queries.vector import VectorQuestion
+from sfumato.randomness import SecureRng, secure
+from sfumato.release import FORMAT, Provenance, Release, digest
+from sfumato.version import VERSION
+
+__all__ = ["Preview", "Session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a release would cost and how accurate it would be: nothing is spent, no data is read."""
+
+    name: str
+    guarantee: Guarantee
+    mechanism: str
+    accuracy: str
+    certificate: Certificate | NoBoundKnown
+    ranking: tuple[tuple[str, float], ...]
+    unit: str
+
+    def __str__(self) -> str:
+        ranked = ", ".join(f"{name} {error:.4g}" for name, error in self.ranking)
+        return (
+            f"{self.name}\n"
+            f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
+            f"  error        {self.accuracy}\n"
+            f"  certificate  {self.certificate.words()}\n"
+            f"  mechanism    {self.mechanism} (predicted, in lattice units: {ranked})"
+        )
+
+
+class Session:
+    """Private answers about one table, paid from one ledger.
+
+    `allow` names the assumptions that guarantees may rest on; none by default.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        budget: Guarantee,
+        ledger: str | Path | Ledger,
+        allow: Iterable[str] = (),
+        rng: SecureRng | None = None,
+    ) -> None:
+        if not isinstance(table, Table):
+            raise ParameterError("table must come from sfumato.read(...), which puts it behind its schema")
+        if rng is not None and not isinstance(rng, SecureRng):
+            raise ParameterError("a session takes only the secure generator; seeded ones are for tests")
+        self._table = table
+        self._rng = rng or secure()
+        self.schema = table.schema
+        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(
+            ledger, dataset=self.schema.dataset, adjacency=self.schema.adjacency, unit=self.schema.unit,
+            budget=budget, allow=frozenset(allow),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Session({self.schema.dataset!r}, spent {self.spent!r}, left {self.remaining!r})"
+
+    @property
+    def spent(self) -> Guarantee:
+        """The guarantee of everything charged so far."""
+        return self.ledger.spent()
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What may still be spent."""
+        return self.ledger.remaining()
+
+    def plan(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Preview:
+        """What `release` would cost and how accurate it would be, from public quantities only."""
+        question = bind(query, self.schema)
+        parts = _parts(question, spend)
+        chosen = parts[-1][0]
+        certificate = certify(question, chosen.mechanism)
+        ranking = options(parts[-1][1], _last_target(question, spend))
+        return Preview(
+            name=name or query.name,
+            guarantee=_claim(parts),
+            mechanism=" then ".join(option.name for option, _ in parts),
+            accuracy="; ".join(part.accuracy(option.mechanism, 0.05) for option, part in parts),
+            certificate=certificate,
+            ranking=tuple((option.name, option.predicted) for option in ranking),
+            unit=self.schema.words(),
+        )
+
+    def release(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Release:
+        """A private answer.  The same name and question again returns what was stored, at no cost."""
+        question = bind(query, self.schema)
+        parts = _parts(question, spend)
+        title = name or query.name
+        specification = {
+            "format": FORMAT, "query": query.to_record(), "schema": self.schema.to_record(),
+            "spend": to_record(spend),
+        }  # fmt: skip
+        key = digest(specification)
+        stored = self.ledger.find(title, key)
+        if stored is not None:
+            return release_from(json.loads(stored.content))
+        described = {"query": query.to_record(), "mechanisms": [o.mechanism.to_record() for o, _ in parts]}
+        charge = self.ledger.charge(title, key, _claim(parts), described)
+        try:
+            release = self._answer(title, parts, spend, key, charge)
+            self.ledger.store(charge, release.to_json())
+        except Exception:
+            raise EngineError(
+                f"release {title!r} failed after its charge, which is spent; ask again to charge and compute "
+                "anew (the cause is withheld, since it may hold data)"
+            ) from None
+        return release
+
+    def _answer(
+        self, title: str, parts: list[tuple[Option, Any]], spend: Guarantee, key: str, charge: Charge
+    ) -> Release:
+        option, question = parts[-1]
+        mechanism: Any = option.mechanism
+        keys: tuple[str, ...] | None = None
+        if len(parts) == 2:
+            keys = self._discover(parts[0][0].mechanism, parts[0][1])
+            question = bind_discovered(parts[0][1], keys)
+            mechanism = type(mechanism)(question, **_parameters(mechanism))
+        output = mechanism.release(self._exact(question), self._rng)
+        provenance = Provenance(
+            dataset=self.schema.dataset, unit=self.schema.words(), version=VERSION, digest=key,
+            time=datetime.now(UTC).isoformat(timespec="seconds"), charge=charge.sequence, head=charge.head,
+            parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts),
+        )  # fmt: skip
+        certificate = certify(parts[0][1] if keys is not None else question, mechanism)
+        return Release(title, question, mechanism, output, _claim(parts), certificate, provenance, spend, keys)
+
+    def _discover(self, mechanism: Any, question: Keys) -> tuple[str, ...]:
+        texts, counts = self._table.answer(question.statistic)
+        noisy = mechanism.release(counts, self._rng)
+        return tuple(sorted(text for text, count in zip(texts, noisy, strict=True) if count))
+
+    def _exact(self, question: Any) -> Any:
+        """The exact, secret answer in the form its mechanism takes."""
+        if isinstance(question, VectorQuestion):
+            if question.cells.count == 0:
+                return np.zeros(0, dtype=object)
+            return question.vector(self._table.answer(question.statistic))
+        cells, values, counts = self._table.answer(question.statistic)
+        if isinstance(question, Popular):
+            return question.scores(cells, values, counts)
+        assert isinstance(question, Quantiles)
+        return [Ranks.counted(values[cells == cell], counts[cells == cell]) for cell in range(question.cells.count)]
+
+
+def _parts(question: Question, spend: Guarantee) -> list[tuple[Option, Any]]:
+    """The mechanisms that answer a question, in order, with what each of them answers."""
+    if not isinstance(question, Keys):
+        return [(options(question, spend)[0], question)]
+    if not (isinstance(spend, Approximate) and spend.delta > 0):
+        options(question, spend)  # refuses, and says what to spend
+    assert isinstance(spend, Approximate)
+    half = Approximate(spend.epsilon / 2, spend.delta)
+    over_keys = bind_discovered(question, ("", " "))  # two keys stand for the unknown number of them
+    return [
+        (options(question, half)[0], question),
+        (options(over_keys, Pure(half.epsilon))[0], over_keys),
+    ]
+
+
+def _last_target(question: Question, spend: Guarantee) -> Guarantee:
+    return Pure(spend.epsilon / 2) if isinstance(question, Keys) and isinstance(spend, Approximate) else spend
+
+
+def _claim(parts: list[tuple[Option, Any]]) -> Guarantee:
+    """The guarantee of all parts together: epsilons and deltas add."""
+    claims: list[Any] = [option.mechanism.guarantee() for option, _ in parts]
+    if len(claims) == 1:
+        return claims[0]  # type: ignore[no-any-return]
+    epsilon = round_up(math.fsum(claim.epsilon for claim in claims))
+    return Approximate(epsilon, round_up(math.fsum(getattr(claim, "delta", 0.0) for claim in claims)))
+
+
+def _parameters(mechanism: Any) -> dict[str, Any]:
+    return {name: value for name, value in mechanism.to_record().items() if name != "type"}
