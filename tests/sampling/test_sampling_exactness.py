@@ -168,9 +168,7 @@ def test_the_cube_radius_has_its_generating_function(scale, dimension):
     assert abs(series - sum(number * x**j for j, number in enumerate(numbers))) < Fraction(1, 10**100)
 
 
-@pytest.mark.parametrize(
-    "x", ["0", "1", "1/3", "40", "1/1000000007", "700", "12345/7", "3/1152921504606846976"]
-)
+@pytest.mark.parametrize("x", ["0", "1", "1/3", "40", "1/1000000007", "700", "12345/7", "3/1152921504606846976"])
 @pytest.mark.parametrize("bits", [16, 64, 200, 700])
 def test_exponentials_are_enclosed_tightly(x, bits):
     value = Fraction(x)
@@ -251,8 +249,7 @@ def test_the_taylor_polynomial_is_within_half_the_band():
     phi = np.linspace(0, drawing.PHI, 20_001)
     found = drawing.exp_minus_near(phi, coefficients)
     worst = max(
-        abs(mpmath.exp(-mpmath.mpf(p)) - mpmath.mpf(f))
-        for p, f in zip(phi.tolist(), found.tolist(), strict=True)
+        abs(mpmath.exp(-mpmath.mpf(p)) - mpmath.mpf(f)) for p, f in zip(phi.tolist(), found.tolist(), strict=True)
     )
     assert worst < drawing.BAND / 2
 

@@ -162,7 +162,7 @@ def _eulerian_table(scale: float, dimension: int) -> Table:
     def weigh(bits: int) -> Iterator[tuple[Outcome, int, int, int]]:
         encl = []
         for j, number in enumerate(numbers):
-            guard = number.bit_length()
+            guard = max(0, number.bit_length() - top) + 8  # the weight is below 2; its number may not be
             low, high = exp_minus(rate * j, bits + guard)
             encl.append((low * number >> guard + top, (high * number >> guard + top) + 1))
         later = sum(high for _, high in encl)

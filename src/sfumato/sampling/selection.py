@@ -34,49 +34,88 @@ Floats = npt.NDArray[np.float64]
 BAND = 2.0**-40
 CLAMP = 700.0  # exp(-CLAMP) owns no word and is far inside the band
 FULL = 62  # the candidates own about 2**FULL words together
-LARGEST = 10**8
+LARGEST = 10**8  # candidates
+BLOCK = 1 << 14  # candidates at a time
 
 
 def choose(penalties: Integers, rate: float, rng: Rng, multiplicities: Integers | None = None) -> int:
     """Index i with probability proportional to multiplicities[i] * exp(-rate * penalties[i])."""
-    distance = _distances(penalties, rate)
-    counts = _counts(multiplicities, distance.size)
-    weights = _weights(distance, rate)
+    values = _check(penalties, rate)
+    counts = _counts(multiplicities, values.size)
+    least, parts = int(values.min()), _blocks(values.size)
+    weights = [_weights(_distances(values[part], least), rate) for part in parts]
     if counts is not None:
-        weights *= counts
-    total = float(weights.sum())
+        for block, part in zip(weights, parts, strict=True):
+            block *= counts[part]
+    total = math.fsum(float(block.sum()) for block in weights)
     scale = math.ldexp(1.0, FULL - math.frexp(total)[1])  # total * scale is in [2**61, 2**62)
-    weights *= scale * (1 - BAND)
-    owned = weights.astype(np.int64)
-    ends = owned.cumsum()
-    last, everything = int(ends[-1]), int(total * scale * (1 + 4 * BAND)) + 1
+    ends = [_owned(block, scale).cumsum() for block in weights]
+    sums = [int(block[-1]) for block in ends]
+    last, everything = sum(sums), int(total * scale * (1 + 4 * BAND)) + 1
     while True:
         position = floor_scaled(LazyUniform(rng.word(), 64), everything, rng)
         if position < last:
-            return int(ends.searchsorted(position, side="right"))
-        rest = _Remainder(distance, Fraction(rate), counts, owned, Fraction(scale), everything - last)
-        found = rest.draw(rng)
+            return _owner(ends, sums, position)
+        found = _Remainder(
+            distance=_distances(values, least),
+            rate=Fraction(rate),
+            counts=counts,
+            owned=np.concatenate([_owned(block, scale) for block in weights]),
+            scale=Fraction(scale),
+            spare=everything - last,
+        ).draw(rng)
         if found is not None:
             return found
 
 
 def permute_and_flip(penalties: Integers, rate: float, rng: Rng) -> int:
     """The first head in random order, coin i showing heads with probability exp(-rate * excess_i)."""
-    distance = _distances(penalties, rate)
+    values = _check(penalties, rate)
+    least = int(values.min())
+    heads = [_flip(values[part], least, rate, rng) + int(part.start) for part in _blocks(values.size)]
+    place = floor_scaled(LazyUniform(rng.word(), 64), sum(found.size for found in heads), rng)
+    for found in heads:
+        if place < found.size:
+            return int(found[place])
+        place -= found.size
+    raise AssertionError("a least penalty always shows heads")
+
+
+def _owned(weights: Floats, scale: float) -> Integers:
+    """The whole words under each weight, certainly not more than its true value."""
+    return (weights * (scale * (1 - BAND))).astype(np.int64)
+
+
+def _owner(ends: list[Integers], sums: list[int], position: int) -> int:
+    """The candidate that owns a word."""
+    for index, size in enumerate(sums):
+        if position < size:
+            return index * BLOCK + int(ends[index].searchsorted(position, side="right"))
+        position -= size
+    raise AssertionError("the position is below the sum of all blocks")
+
+
+def _flip(values: Integers, least: int, rate: float, rng: Rng) -> npt.NDArray[np.int64]:
+    """Toss one coin for each candidate; where the heads are."""
+    distance = _distances(values, least)
     words = rng.words(distance.size)
-    excess = (words >> np.uint64(11)) * 2.0**-53
+    excess = (words >> np.uint64(11)).view(np.int64) * 2.0**-53
     excess -= _weights(distance, rate)
     likely = np.flatnonzero(excess <= BAND)
     certain = excess[likely] < -BAND
     for k in np.flatnonzero(~certain).tolist():
         i = int(likely[k])
         certain[k] = _coin(Fraction(rate) * int(distance[i]), int(words[i]), rng)
-    heads = likely[certain]
-    return int(heads[floor_scaled(LazyUniform(rng.word(), 64), heads.size, rng)])
+    return likely[certain]
 
 
 def _coin(x: Fraction, word: int, rng: Rng) -> bool:
     return LazyUniform(word, 64).below(lambda bits: exp_minus(x, bits), rng)
+
+
+def _blocks(size: int) -> list[slice]:
+    """Consecutive slices that stay in the cache."""
+    return [slice(start, start + BLOCK) for start in range(0, size, BLOCK)]
 
 
 def _weights(distance: npt.NDArray[np.uint64], rate: float) -> Floats:
@@ -87,15 +126,19 @@ def _weights(distance: npt.NDArray[np.uint64], rate: float) -> Floats:
     return x
 
 
-def _distances(penalties: Integers, rate: float) -> npt.NDArray[np.uint64]:
-    """Penalties above the least one; any integers will do, so no value of them is refused."""
+def _distances(values: Integers, least: int) -> npt.NDArray[np.uint64]:
+    """Penalties above the least one, exact modulo 2**64 and so exact."""
+    return values.view(np.uint64) - np.uint64(least % 2**64)
+
+
+def _check(penalties: Integers, rate: float) -> Integers:
+    """Any integers will do, so no value of them is refused."""
     values = np.asarray(penalties)
     if values.ndim != 1 or not 1 <= values.size <= LARGEST or values.dtype.kind != "i":
         raise ParameterError("penalties must be a one-dimensional array of signed integers, not empty")
     if not (isinstance(rate, int | float) and math.isfinite(rate) and rate > 0):
         raise ParameterError(f"rate must be finite and positive, got {rate!r}")
-    wide = values.astype(np.int64, copy=False).view(np.uint64)  # the difference is exact modulo 2**64
-    return wide - np.uint64(int(values.min()) % 2**64)
+    return np.ascontiguousarray(values, dtype=np.int64)
 
 
 def _counts(multiplicities: Integers | None, size: int) -> Integers | None:
