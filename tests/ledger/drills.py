@@ -167,11 +167,10 @@ def examine(place: Path, seen: dict[str, int]) -> list[str]:
     return problems
 
 
-def kill_once(place: Path, moments: random.Random, careless: bool) -> int:
-    """Start a publisher; kill it exactly before a random step, or at a random moment inside it."""
+def kill_once(place: Path, steps: int, moments: random.Random, careless: bool) -> int:
+    """Start a publisher; kill it exactly before that step, or at a random moment around it."""
     ear, mouth = os.pipe()
     seed, inside = moments.randrange(2**32), moments.random() < 0.6
-    steps = moments.randrange(1, 12) if (place / LEDGER).exists() else 1  # 1: while creating it
     turn = itertools.count(1)
 
     def step() -> None:
@@ -186,7 +185,7 @@ def kill_once(place: Path, moments: random.Random, careless: bool) -> int:
         if not os.read(ear, 1):
             break  # the child ended by itself, which its exit code will tell
     pace = (time.perf_counter() - start) / steps
-    time.sleep(moments.uniform(0, pace) if inside else 0)
+    time.sleep(moments.uniform(0, 2 * pace) if inside else 0)
     os.kill(child, signal.SIGKILL)
     os.close(ear)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -202,7 +201,8 @@ def kill(directory: Path, kills: int, every: int, seed: int, careless: bool) -> 
     for turn in range(kills):
         place = directory / str(turn // every)
         place.mkdir(exist_ok=True)
-        if kill_once(place, moments, careless) != -signal.SIGKILL:
+        steps = moments.randrange(1, 12) if turn % every else 1  # 1: while making the ledger
+        if kill_once(place, steps, moments, careless) != -signal.SIGKILL:
             problems.append("the child ended by itself")
         problems += examine(place, seen)
         releases += len(shown(place)) if turn % every == every - 1 else 0
