@@ -83,9 +83,7 @@ class Batch:
 
 
 def _worst(ends: Sequence[Bracket]) -> Bracket:
-    return Bracket(
-        max((end.lower for end in ends), default=0.0), max((end.upper for end in ends), default=0.0)
-    )
+    return Bracket(max((end.lower for end in ends), default=0.0), max((end.upper for end in ends), default=0.0))
 
 
 def _epsilon(parts: Parts, delta: float, tolerance: float) -> Bracket:

@@ -96,9 +96,7 @@ def convolve(parts: Sequence[Part], tilt: float) -> Sum:
     wide = math.sqrt(size) * _norm(masses)
     error = 2 * outside + noise * math.exp(min(noise, 700.0)) + powers * wide
     scale = log_total - tilt * center
-    relative = units * (MASS_ERROR + 4 * ULP * largest) + 8 * ULP * (
-        abs(log_total) + 2 * abs(tilt * center) + 100
-    )
+    relative = units * (MASS_ERROR + 4 * ULP * largest) + 8 * ULP * (abs(log_total) + 2 * abs(tilt * center) + 100)
     points = step * np.arange(first, first + size) - center
     weighted = masses * np.exp(np.minimum(-tilt * points, 700.0))
     above, beyond = _sums_from(weighted), _sums_from(weighted * np.exp(-points))

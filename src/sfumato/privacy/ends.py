@@ -56,9 +56,7 @@ class Ends:
         return max(merged, self.above.delta(epsilon + self.shift)[0] - self.eta)
 
 
-def grids(
-    kind: Callable[[Law, float, float], Grid], parts: Parts, step: float | None, spare: float
-) -> list[Part]:
+def grids(kind: Callable[[Law, float, float], Grid], parts: Parts, step: float | None, spare: float) -> list[Part]:
     """Every law on a grid: one step for all, or a coarse one each for a first look."""
     share = spare / sum(n for _, n in parts)
     return [(kind(law, step or _coarse(law, share), share), n) for law, n in parts]

@@ -3,7 +3,13 @@
 A filter keeps a tuple of whole numbers that add up over charges, in units of 1e-12 rounded up, so
 that a ledger can total them exactly; `admits` decides on the total alone.  Adding up epsilon (and
 delta) is valid when each charge is chosen after seeing all earlier answers [RogersEtAl2016]; so is
-adding up rho [FeldmanZrnic2021].  The budget's type rules: a charge is converted into it or refused.
+adding up rho [FeldmanZrnic2021; WhitehouseEtAl2023].  The budget's type rules: a charge is
+converted into it or refused.
+
+An approximate budget admits by either sum.  Half of its delta pays for the deltas of the charges,
+half for the tail of the concentrated route, so that a spender who chooses the route after seeing
+answers gains nothing; a first charge alone may take the whole budget.
+Proof: docs/proofs/privacy-filters.md.
 """
 
 from __future__ import annotations
@@ -11,8 +17,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from sfumato.errors import ParameterError
+from sfumato.numeric import ceil_float, exact, round_up
+from sfumato.privacy.conversions import (
+    concentrated_for,
+    concentrated_to_approximate,
+    pure_to_concentrated,
+)
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 
 __all__ = ["UNIT", "ApproximateFilter", "ConcentratedFilter", "Filter", "PureFilter", "filter_for"]
@@ -21,8 +34,12 @@ UNIT = 10**12  # one whole epsilon, delta or rho in the ledger's units
 
 
 def units(amount: float) -> int:
-    """An amount in whole units, rounded up."""
-    return math.ceil(Fraction(amount) * UNIT)
+    """An amount in whole units, its decimal read exactly, rounded up: ten times 0.1 is 1.
+
+    >>> units(0.1) * 10 == units(1.0)
+    True
+    """
+    return math.ceil(exact(amount) * UNIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +68,56 @@ class PureFilter:
 
 @dataclass(frozen=True, slots=True)
 class ApproximateFilter:
-    """Epsilons and deltas add."""
+    """Either epsilons or rhos add up, and deltas; concentrated charges have a rho only.
+
+    A total is (epsilon, delta, rho, charges without an epsilon, charges): the first three in units.
+
+    >>> f = ApproximateFilter(Approximate(1.0, 1e-6))
+    >>> f.amounts(Pure(0.1))
+    (100000000000, 0, 4995837496, 0, 1)
+    >>> f.admits((0, 0, 2 * 10**10, 1, 2)), f.admits((10**12 + 1, 0, 3 * 10**10, 0, 2))
+    (True, False)
+    """
 
     budget: Approximate
 
     def amounts(self, claim: Guarantee) -> tuple[int, ...]:
         """What one charge adds to the total."""
         if isinstance(claim, Concentrated):
-            raise ParameterError(
-                f"an approximate budget takes pure and approximate charges, got {claim!r}; "
-                "spend Approximate(epsilon, delta), or open the ledger with a Concentrated budget"
-            )
+            rho = units(claim.rho)
+            return (0, 0, rho, 1, 1) if rho else (0, 0, 0, 0, 0)
         delta = claim.delta if isinstance(claim, Approximate) else 0.0
-        return (units(claim.epsilon), units(delta))
+        parts = (units(claim.epsilon), units(delta), units(pure_to_concentrated(claim.epsilon)))
+        return (*parts, 0, 1 if any(parts) else 0)
 
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
-        return total[0] <= units(self.budget.epsilon) and total[1] <= units(self.budget.delta)
+        epsilon, delta, rho, without, charges = total
+        limit = math.floor(exact(self.budget.delta) * UNIT)
+        added = without == 0 and epsilon <= units(self.budget.epsilon)
+        if charges <= 1:  # chosen before any answer was seen: either route may use all of delta
+            rest = self.budget.delta - delta / UNIT
+            return (added and delta <= limit) or rho <= self._rhos(rest)
+        half = self.budget.delta / 2
+        return 2 * delta <= limit and (added or rho <= self._rhos(half))
 
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
-        return Approximate(total[0] / UNIT, total[1] / UNIT)
+        epsilon, delta, rho, without, _ = total
+        if without == 0 and (epsilon <= units(self.budget.epsilon) or self.budget.delta == 0):
+            return Approximate(ceil_float(Fraction(epsilon, UNIT)), ceil_float(Fraction(delta, UNIT)))
+        tail = self.budget.delta / 2
+        bound = concentrated_to_approximate(ceil_float(Fraction(rho, UNIT)), tail)
+        return Approximate(bound, round_up(ceil_float(Fraction(delta, UNIT)) + tail))
+
+    def _rhos(self, tail: float) -> int:
+        """The greatest total rho whose tail fits, in units rounded down; -1 if none does."""
+        return _rhos(self.budget.epsilon, tail) if 0 < tail < 1 else -1
 
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedFilter:
-    """Rhos add; a pure charge counts as epsilon^2 / 2.  [BunSteinke2016, Proposition 1.4]"""
+    """Rhos add; a pure charge counts as epsilon tanh(epsilon / 2)."""
 
     budget: Concentrated
 
@@ -88,7 +129,7 @@ class ConcentratedFilter:
                 "spend Concentrated(rho) or Pure(epsilon)"
             )
         if isinstance(claim, Pure):
-            return (math.ceil(Fraction(claim.epsilon) ** 2 / 2 * UNIT),)
+            return (units(pure_to_concentrated(claim.epsilon)),)
         return (units(claim.rho),)
 
     def admits(self, total: tuple[int, ...]) -> bool:
@@ -98,6 +139,11 @@ class ConcentratedFilter:
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
         return Concentrated(total[0] / UNIT)
+
+
+@lru_cache(maxsize=256)
+def _rhos(epsilon: float, tail: float) -> int:
+    return math.floor(Fraction(concentrated_for(epsilon, tail)) * UNIT)
 
 
 Filter = PureFilter | ApproximateFilter | ConcentratedFilter

@@ -333,8 +333,7 @@ def guarantee_from(record: dict[str, object]) -> Guarantee:
     claim = claim_from(record)
     if isinstance(claim, Renyi | GaussianPrivacy):
         raise ParameterError(
-            f"unknown guarantee {record.get('type')!r} in a ledger; known are {', '.join(GUARANTEES)}: "
-            "convert it first"
+            f"unknown guarantee {record.get('type')!r} in a ledger; known are {', '.join(GUARANTEES)}: convert it first"
         )
     return claim
 
