@@ -100,9 +100,7 @@ def test_missing_triggers_are_noticed(path):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sequence=st.integers(0, 6),
-    part=st.sampled_from(
-        ["time", "name", "digest", "guarantee", "amounts", "total", "description", "previous"]
-    ),
+    part=st.sampled_from(["time", "name", "digest", "guarantee", "amounts", "total", "description", "previous"]),
     rehash=st.booleans(),
 )
 def test_every_edit_of_one_entry_is_noticed(path, sequence, part, rehash):

@@ -148,8 +148,7 @@ def _must_be_ledger(path: Path, connection: sqlite3.Connection) -> None:
         raise LedgerError(f"{path} is not a ledger (an empty or foreign file); give another path")
     if version != FORMAT:
         raise LedgerError(
-            f"ledger {path} has format {version}, this version reads {FORMAT}; "
-            "use the version of sfumato that wrote it"
+            f"ledger {path} has format {version}, this version reads {FORMAT}; use the version of sfumato that wrote it"
         )
 
 

@@ -134,9 +134,7 @@ def label(argument: str, text: str) -> str:
     """A name or digest: printable and not empty."""
     if isinstance(text, str) and text.isprintable() and 0 < len(text) <= LABEL_LENGTH:
         return text
-    raise ParameterError(
-        f"{argument} must be printable text of 1 to {LABEL_LENGTH} characters, got {text!r:.80}"
-    )
+    raise ParameterError(f"{argument} must be printable text of 1 to {LABEL_LENGTH} characters, got {text!r:.80}")
 
 
 def now() -> str:

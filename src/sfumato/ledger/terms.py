@@ -85,9 +85,7 @@ class Terms:
         """Refuse a declaration that differs from the ledger's."""
         mine = (self.dataset, self.adjacency, self.unit, self.budget)
         theirs = (dataset, adjacency, unit, self.budget if budget is None else budget)
-        for argument, bound, given in zip(
-            ("dataset", "adjacency", "unit", "budget"), mine, theirs, strict=True
-        ):
+        for argument, bound, given in zip(("dataset", "adjacency", "unit", "budget"), mine, theirs, strict=True):
             if bound != given:
                 raise LedgerError(
                     f"{argument} is {given!r}, but this ledger is bound to {bound!r}; "

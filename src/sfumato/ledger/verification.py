@@ -35,9 +35,7 @@ def checked_heads(heads: Iterable[str]) -> frozenset[str]:
     return chosen
 
 
-def verify_chain(
-    rows: Iterable[Row], content: Callable[[Entry], bytes | None], heads: frozenset[str]
-) -> Verification:
+def verify_chain(rows: Iterable[Row], content: Callable[[Entry], bytes | None], heads: frozenset[str]) -> Verification:
     """Read every entry once, oldest first, and collect what is wrong."""
     walk, absent = _Walk(content), set(heads)
     for row in rows:
@@ -47,8 +45,7 @@ def verify_chain(
             walk.problems.append(f"entry {row[0]}: {failure}")
         absent.discard(row[2])
     walk.problems.extend(
-        f"head {head} is not in the chain: entries were cut off, rolled back or rewritten"
-        for head in sorted(absent)
+        f"head {head} is not in the chain: entries were cut off, rolled back or rewritten" for head in sorted(absent)
     )
     if walk.terms is None:
         walk.problems.append("the ledger has no readable opening")
