@@ -1,0 +1,56 @@
+# `make demo` and `make test` create what they need; the other targets are listed by `make help`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fresh test-heavy test-spark check format audit bench clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check]"
+	@touch $@
+
+demo: $(VENV)/.ready  ## Generate a sample table, preview, publish, and show the ledger (in demo/)
+	$(BIN)/python examples/demo.py demo
+
+test: $(VENV)/.ready  ## All tests that need no system packages
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not heavy"
+
+test-fresh: $(VENV)/.ready  ## The same tests with fresh seeds
+	SFUMATO_FRESH_SEEDS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not heavy"
+
+test-heavy: $(VENV)/.ready  ## Tests that take minutes each
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m heavy
+
+test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if there is none)
+	@command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,spark]"
+	$(BIN)/pytest -m spark tests
+
+check: $(VENV)/.ready  ## Lint, format, types, and that versions agree
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tests/check_repository.py
+
+format: $(VENV)/.ready  ## Rewrite the code in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a summary table
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m heavy tests/auditing
+	$(BIN)/python -m tests.auditing.own
+
+bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
+	for figure in noise engine ledger accounting auditing; do \
+		$(VENV)-bench/bin/python benchmarks/$$figure.py --json || exit 1; done
+
+clean:  ## Remove what the targets made (never a ledger outside demo/)
+	rm -rf demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis

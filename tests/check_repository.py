@@ -1,0 +1,39 @@
+"""What `make check` asks of the repository beyond lint and types: versions agree, nothing foreign is tracked."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FORBIDDEN = (r"index-url", r"https?://[^ ]*(pypi|npmjs|pythonhosted)", r"/home/", r"/root/")
+
+
+def problems() -> list[str]:
+    """One line for each thing that is wrong."""
+    found = []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    code = re.search(r'VERSION = "(.+)"', (ROOT / "src/sfumato/version.py").read_text())
+    news = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    versions = {"pyproject.toml": project, "version.py": code and code[1], "CHANGELOG.md": news and news[1]}
+    if len(set(versions.values())) != 1:
+        found.append(f"versions differ: {versions}")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in listed.split():
+        path = ROOT / name
+        if path.name == Path(__file__).name or not path.is_file() or path.suffix in {".png", ".svg"}:
+            continue
+        text = path.read_text(errors="replace")
+        found += [f"{name} mentions {pattern}" for pattern in FORBIDDEN if re.search(pattern, text)]
+        if name.startswith("src/") and text.count("\n") > 400:
+            found.append(f"{name} has more than 400 lines: it is two files")
+    return found
+
+
+if __name__ == "__main__":
+    wrong = problems()
+    print("\n".join(wrong) or "the repository holds together")
+    sys.exit(bool(wrong))
