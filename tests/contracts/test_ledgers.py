@@ -197,7 +197,7 @@ def test_spending_follows_the_model_and_never_exceeds_the_budget(implementation,
 
 BUDGETS = st.one_of(
     AMOUNTS.map(Pure),
-    st.builds(Approximate, AMOUNTS, st.sampled_from([1e-9, 1e-6, 0.01])),
+    st.builds(Approximate, AMOUNTS, st.sampled_from([0.0, 1e-9, 1e-6, 0.01])),
     AMOUNTS.map(Concentrated),
 )
 
@@ -218,6 +218,13 @@ def test_what_remains_can_be_spent_and_is_of_the_budgets_type(implementation, bu
         with pytest.raises(BudgetExceeded):
             ledger.charge("more", DIGEST, Pure(1e-4), {})  # rho: 5e-9, far above one unit
         assert ledger.verify().holds
+
+
+@pytest.mark.parametrize("budget", [Pure(1e300), Pure(0.0), Approximate(0.0, 0.0), Approximate(1e300, 0.5)])
+def test_what_remains_of_extreme_budgets_can_be_spent(opener, budget):
+    ledger = opener(budget=budget)
+    ledger.charge("all", DIGEST, ledger.remaining(), ABOUT)
+    assert ledger.verify().holds
 
 
 def test_threads_share_one_ledger_without_overspending(opener):

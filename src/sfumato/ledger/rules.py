@@ -6,13 +6,13 @@ that same transaction, and appends the returned entry before the transaction end
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from sfumato.errors import AssumptionRefused, BudgetExceeded, LedgerError, ParameterError
 from sfumato.ledger.entries import Entry, now, plain
 from sfumato.ledger.terms import Terms
-from sfumato.numeric import floor_float
 from sfumato.privacy.filters import UNIT
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure, to_record
 
@@ -111,26 +111,36 @@ def remaining(terms: Terms, total: tuple[int, ...]) -> Guarantee:
     An approximate budget gives first the largest delta, then the largest epsilon beside it.
     """
 
-    def admits(claim: Guarantee) -> bool:
-        try:
-            return terms.filter.admits(added(total, terms.filter.amounts(claim)))
-        except ParameterError:
-            return False
+    def admits(claim: Callable[[float], Guarantee]) -> Callable[[float], bool]:
+        def decision(amount: float) -> bool:
+            try:
+                return terms.filter.admits(added(total, terms.filter.amounts(claim(amount))))
+            except ParameterError:  # no such claim: a delta of 1, an infinite epsilon
+                return False
 
-    budget = terms.budget
-    if isinstance(budget, Pure):
-        return Pure(_largest(budget.epsilon, lambda amount: admits(Pure(amount))))
-    if isinstance(budget, Concentrated):
-        return Concentrated(_largest(budget.rho, lambda amount: admits(Concentrated(amount))))
-    delta = _largest(budget.delta, lambda amount: admits(Approximate(0.0, amount)))
-    epsilon = _largest(budget.epsilon, lambda amount: admits(Approximate(amount, delta)))
-    return Approximate(epsilon, delta)
+        return decision
+
+    if isinstance(terms.budget, Pure):
+        return Pure(_largest(admits(Pure)))
+    if isinstance(terms.budget, Concentrated):
+        return Concentrated(_largest(admits(Concentrated)))
+    delta = _largest(admits(lambda amount: Approximate(0.0, amount)))
+    return Approximate(_largest(admits(lambda amount: Approximate(amount, delta))), delta)
 
 
-def _largest(limit: float, admits: Callable[[float], bool]) -> float:
-    """The largest whole number of units up to `limit`, as a float below it, that is admitted."""
-    low, high = 0, int(Fraction(limit) * UNIT) + 1
+def _largest(admits: Callable[[float], bool]) -> float:
+    """The largest whole number of units that is admitted, as the float nearest to it."""
+    low, high = 0, 1
+    while admits(_amount(high)):
+        low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if admits(floor_float(Fraction(middle, UNIT))) else (low, middle)
-    return floor_float(Fraction(low, UNIT))
+        low, high = (middle, high) if admits(_amount(middle)) else (low, middle)
+    return _amount(low)
+
+
+def _amount(whole: int) -> float:
+    try:
+        return float(Fraction(whole, UNIT))
+    except OverflowError:
+        return math.inf
