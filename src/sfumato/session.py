@@ -178,7 +178,9 @@ class Session:
         if isinstance(question, Popular):
             return question.scores(cells, values, counts)
         assert isinstance(question, Quantiles)
-        return [Ranks.counted(values[cells == cell], counts[cells == cell]) for cell in range(question.cells.count)]
+        order = np.argsort(cells, kind="stable")
+        ends = np.searchsorted(cells[order], np.arange(1, question.cells.count))
+        return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
 
 
 def _parts(question: Question, spend: Guarantee) -> list[tuple[Option, Any]]:

@@ -5,9 +5,10 @@ independent.  A value p is kept while |(1 - p) A - p B| <= q(p), where P(|W(p)| 
 set contains the true p with probability at least 1 - beta, whatever the data (test inversion, after
 Fieller 1954).  With A + B = N and p' = A / N the condition is N |p' - p| <= q(p).
 
-Both tails used here are exact for the continuous law; a discrete Laplace or rounded normal variable is
-within one lattice unit of a coupled continuous one (stochastic dominance of |X|, docs/proofs/ratio.md), so q gains
-(1 - p) + p = 1.
+The quantiles are those of continuous laws.  A discrete Laplace variable is a difference of two
+geometric ones, each the whole part of an exponential one, so it lies within 1 of a Laplace variable;
+a rounded normal one lies within 1/2 of a normal one.  W(p) then lies within (1 - p) + p times that of
+its continuous counterpart, and q gains 1 or 1/2 (docs/proofs/ratio.md).  For other laws q is a union bound.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from scipy import special
 
 from sfumato.queries.vector import Bounds, Noise
+from sfumato.sampling import DiscreteLaplace, RoundedNormal
 
 __all__ = ["ratio_interval"]
 
@@ -50,12 +52,10 @@ def _end(center: Floats, total: Floats, noise: Noise, beta: float, side: float) 
 
 
 def _margin(p: Floats, noise: Noise, beta: float) -> Floats:
-    scale = getattr(noise, "scale", None)
-    sigma = getattr(noise, "sigma", None)
-    if sigma is not None:
-        return np.asarray(-special.ndtri(beta / 2) * sigma * np.hypot(p, 1 - p) + 1.0)
-    if scale is not None:
-        return np.asarray(scale * _laplace_pair_quantile(np.minimum(p, 1 - p), beta) + 1.0)
+    if isinstance(noise, RoundedNormal):
+        return np.asarray(-special.ndtri(beta / 2) * noise.sigma * np.hypot(p, 1 - p) + 0.5)
+    if isinstance(noise, DiscreteLaplace):
+        return np.asarray(noise.scale * _laplace_pair_quantile(np.minimum(p, 1 - p), beta) + 1.0)
     return np.full_like(p, float(noise.quantile(beta / 2)))  # union bound: (1 - p) |X| + p |Y|
 
 
