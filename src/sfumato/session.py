@@ -7,10 +7,10 @@ spent, and says one generic thing.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from sfumato.engines import Table
 from sfumato.errors import EngineError, ParameterError
 from sfumato.ledger import Charge, Ledger
 from sfumato.mechanisms.ranks import Ranks
-from sfumato.numeric import round_up
+from sfumato.numeric import ceil_float
 from sfumato.planner import Option, options
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
 from sfumato.queries import Query, Question, bind
@@ -207,8 +207,8 @@ def _claim(parts: list[tuple[Option, Any]]) -> Guarantee:
     claims: list[Any] = [option.mechanism.guarantee() for option, _ in parts]
     if len(claims) == 1:
         return claims[0]  # type: ignore[no-any-return]
-    epsilon = round_up(math.fsum(claim.epsilon for claim in claims))
-    return Approximate(epsilon, round_up(math.fsum(getattr(claim, "delta", 0.0) for claim in claims)))
+    epsilon = ceil_float(sum((Fraction(claim.epsilon) for claim in claims), Fraction(0)))
+    return Approximate(epsilon, ceil_float(sum((Fraction(getattr(c, "delta", 0)) for c in claims), Fraction(0))))
 
 
 def _parameters(mechanism: Any) -> dict[str, Any]:
