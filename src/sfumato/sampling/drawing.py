@@ -26,7 +26,7 @@ from sfumato.sampling.envelope import Cell, Envelope
 from sfumato.sampling.fixedpoint import Enclosure, LazyUniform, exp_minus
 from sfumato.sampling.table import Table, tabulate
 
-__all__ = ["Plan", "Shape", "accepts", "attempt", "draw", "plan"]
+__all__ = ["Plan", "Shape", "accepts", "attempt", "draw", "nearness", "plan"]
 
 Shape = int | tuple[int, ...] | None
 Integers = npt.NDArray[np.int64]
@@ -35,6 +35,7 @@ BAND = 2.0**-40
 PHI = 0.5625
 CHUNK = 1 << 14  # attempts at a time: the working set stays in the cache
 UNIT = 2.0**-53
+LONG = 1 << 70  # makes Python's integers equally long, so that comparing them takes equally long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +86,7 @@ def plan(shape: Envelope, rounded: bool = False) -> Plan:
         slope=np.array(slope),
         curve=curve,
         taylor=taylor_exp_minus(min(max(slope) + curve, PHI)),
-        scalar=(table.alias.threshold.tolist(), table.alias.other.tolist(), base, sign, slope),
+        scalar=([t | LONG for t in table.alias.threshold.tolist()], table.alias.other.tolist(), base, sign, slope),
     )
 
 
@@ -172,23 +173,28 @@ def taylor_exp_minus(largest: float) -> tuple[float, ...]:
 
 def attempt(law: Plan, rng: Rng) -> int | None:
     """One attempt in plain Python: the fast way to a single draw."""
-    threshold, other, base, sign, slope = law.scalar
+    threshold, other, base, sign, _ = law.scalar
     rest = 64 - law.table.alias.bits
     first = rng.word()
-    cell = first >> rest
-    if first & ((1 << rest) - 1) >= threshold[cell]:
-        cell = other[cell]
+    column = first >> rest
+    cell = (other[column], column)[first & ((1 << rest) - 1) | LONG < threshold[column]]  # no branch to time
     if law.words == 1:
         return sign[cell] * base[cell] if cell < len(law.table.outcomes) else settle(law, first, rng=rng)
     second, third = rng.word(), rng.word()
-    t = ((second & law.keep) >> 11) * UNIT
-    excess = (third >> 11) * UNIT - exp_minus_near(t * (slope[cell] + law.curve * t), law.taylor)
+    excess = nearness(law, cell, second, third)
     if abs(excess) <= BAND or cell == len(law.table.outcomes):
         return settle(law, first, second, third, rng=rng)
     if excess > 0:
         return None
     size = base[cell] + (second >> law.shift)
     return sign[cell] * ((size + 1) >> 1 if law.halve else size)
+
+
+def nearness(law: Plan, index: int, second: int, third: int) -> float:
+    """How far the acceptance word is above the acceptance probability of a listed cell, within BAND."""
+    t = ((second & law.keep) >> 11) * UNIT
+    phi = t * (law.scalar[4][index] + law.curve * t)
+    return float((third >> 11) * UNIT - exp_minus_near(phi, law.taylor))
 
 
 def settle(law: Plan, first: int, second: int = 0, third: int = 0, *, rng: Rng) -> int | None:

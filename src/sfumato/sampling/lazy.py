@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.drawing import Plan, accepts, plan
+from sfumato.sampling.drawing import BAND, Plan, accepts, nearness, plan
 from sfumato.sampling.envelope import Branch, Cell, Envelope
 from sfumato.sampling.fixedpoint import LazyUniform
 from sfumato.sampling.rounded_normal import SYMMETRIC
@@ -108,5 +108,8 @@ def _point(law: Plan, rng: Rng) -> tuple[int, Fraction, Fraction, LazyUniform]:
         listed = index < len(table.outcomes)
         cell: Cell | None = table.outcomes[index] if listed else table.remainder(rng)
         place, chance = LazyUniform(rng.word(), 64), LazyUniform(rng.word(), 64)
-        if cell is not None and accepts(law, cell, place, chance, rng):
+        if cell is None:
+            continue
+        excess = nearness(law, index, place.value, chance.value) if listed else 0.0
+        if excess < -BAND or (excess <= BAND and accepts(law, cell, place, chance, rng)):
             return shape.branches[cell[1]].sign, shape.place(cell), shape.length, place
