@@ -111,6 +111,8 @@ def draw(law: Plan, shape: Shape, rng: Rng) -> Any:
             pass
         return value
     count = math.prod(shape) if isinstance(shape, tuple) else shape
+    if count < 0:
+        raise ParameterError(f"shape must not be negative, got {shape!r}")
     out = np.empty(count, dtype=np.int64)
     done = 0
     while done < count:

@@ -31,7 +31,7 @@ class DiscreteGaussian:
 
     >>> law = DiscreteGaussian(1.0)
     >>> round(law.pmf(0), 4), law.quantile(0.01)
-    (0.3989, 3)
+    (0.3989, 2)
     """
 
     sigma: float
@@ -97,7 +97,7 @@ class DiscreteGaussian:
         return 2 * math.fsum(terms) / self._total()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _plan(sigma: float) -> Plan:
     exponent = max(0, normal_exponent(sigma))
     return plan(Envelope(Fraction(0), 1 / (2 * Fraction(sigma) ** 2), exponent, TWO_SIDED))

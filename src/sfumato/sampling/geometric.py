@@ -58,6 +58,6 @@ class Geometric:
         return -math.exp(-1 / self.scale) / math.expm1(-1 / self.scale)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _plan(scale: float) -> Plan:
     return plan(Envelope(1 / Fraction(scale), Fraction(0), cell_exponent(scale), (Branch(0),)))

@@ -66,7 +66,7 @@ class DiscreteLaplace:
         return -2 * math.exp(-1 / self.scale) / math.expm1(-2 / self.scale)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _plan(scale: float) -> Plan:
     return plan(Envelope(1 / Fraction(scale), Fraction(0), cell_exponent(scale), TWO_SIDED))
 

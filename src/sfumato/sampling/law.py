@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 from sfumato.errors import ParameterError
 
@@ -14,7 +15,7 @@ SMALLEST, LARGEST = 1e-3, 1e15  # scales in lattice units
 
 def check_scale(name: str, value: float) -> None:
     """Refuse a scale that is not a number of lattice units within the supported range."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and SMALLEST <= value <= LARGEST):
         raise ParameterError(
             f"{name} must be between {SMALLEST:g} and {LARGEST:g} lattice units, got {value!r}; "

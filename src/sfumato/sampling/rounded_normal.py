@@ -90,7 +90,7 @@ class RoundedNormal:
         return math.ceil(40 * self.sigma) + 1
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _plan(sigma: float) -> Plan:
     quadratic = 1 / (2 * Fraction(sigma) ** 2)
     return plan(Envelope(Fraction(0), quadratic, normal_exponent(sigma), SYMMETRIC), rounded=True)

@@ -134,7 +134,7 @@ class Staircase:
         return 2 * self.width - 1 + 2 * self.sensitivity * self._falling()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _levels(law: Staircase) -> Plan:
     """The level: weight 2 width - 1 on level 0 and 2 sensitivity on each later one."""
     everywhere = Branch(0, 1, 2 * law.width - 1)
