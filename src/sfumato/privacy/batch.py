@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sfumato.errors import ParameterError
-from sfumato.privacy.convolution import Part, Sum, cumulants
-from sfumato.privacy.ends import Ends, Parts, grids
+from sfumato.privacy.convolution import Part, Sum, convolve, cumulants
+from sfumato.privacy.ends import Ends, Parts, aligned_step, grids, smooth_step
 from sfumato.privacy.guarantees import Approximate
 from sfumato.privacy.loss import raised
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
@@ -63,9 +63,15 @@ class Batch:
         positive("tolerance", tolerance)
         return _worst([_delta(parts, epsilon, tolerance) for parts in self._directions()])
 
+    def upper(self, delta: float, tolerance: float = TOLERANCE) -> float:
+        """The upper end of `epsilon` alone, in less time."""
+        probability("delta", delta)
+        positive("tolerance", tolerance)
+        return max((_upper(parts, delta, tolerance) for parts in self._directions()), default=0.0)
+
     def guarantee(self, delta: float) -> Approximate:
         """The claim at `delta`."""
-        epsilon = self.epsilon(delta).upper
+        epsilon = self.upper(delta)
         if math.isinf(epsilon):
             raise ParameterError(f"delta = {delta!r} is below what the plan reveals outright; raise it")
         return Approximate(epsilon, delta)
@@ -87,17 +93,42 @@ def _worst(ends: Sequence[Bracket]) -> Bracket:
 
 
 def _epsilon(parts: Parts, delta: float, tolerance: float) -> Bracket:
-    revealed = -math.expm1(math.fsum(n * math.log1p(-law.infinity) for law, n in parts))
+    revealed = _revealed(parts)
     if revealed >= delta:
         return Bracket(math.inf, math.inf)
     spare = TAIL * (delta - revealed)
+    tilt, size = _first_look(parts, delta, spare)
+    best = Bracket(0.0, math.inf)
+    for finer in (1.0, 8.0, 64.0):  # rough laws may need more than the rule for smooth ones
+        ends = Ends.of(parts, tilt, tolerance * size / finer, spare, ETA * delta)
+        upper = min(best.upper, _least_upper(ends.above, delta))
+        best = Bracket(max(best.lower, _greatest_lower(ends, delta, upper, tolerance)), upper)
+        if best.upper - best.lower <= tolerance * best.upper:
+            break
+    return best
+
+
+def _upper(parts: Parts, delta: float, tolerance: float) -> float:
+    revealed = _revealed(parts)
+    if revealed >= delta:
+        return math.inf
+    spare = TAIL * (delta - revealed)
+    tilt, size = _first_look(parts, delta, spare)
+    smooth = smooth_step(parts, tilt, tolerance * size)
+    step = aligned_step(parts, smooth) or smooth
+    return _least_upper(convolve(grids(raised, parts, step, spare), tilt), delta)
+
+
+def _first_look(parts: Parts, delta: float, spare: float) -> tuple[float, float]:
+    """The tilt for `delta`, and a first idea of epsilon, on coarse grids."""
     coarse = grids(raised, parts, None, spare)
     tilt = _tilt_for_delta(coarse, delta)
     _, guess, variance = cumulants(coarse, tilt)
-    size = max(guess, 0.05 * math.sqrt(variance))
-    ends = Ends.of(parts, tilt, tolerance * size, spare, ETA * delta)
-    upper = _least_upper(ends.above, delta)
-    return Bracket(_greatest_lower(ends, delta, upper, tolerance), upper)
+    return tilt, max(guess, 0.05 * math.sqrt(variance))
+
+
+def _revealed(parts: Parts) -> float:
+    return -math.expm1(math.fsum(n * math.log1p(-law.infinity) for law, n in parts))
 
 
 def _delta(parts: Parts, epsilon: float, tolerance: float) -> Bracket:

@@ -161,7 +161,7 @@ def _chernoff(parts: Sequence[Part], tilt: float, center: float, deviation: floa
     base = cumulants(parts, tilt)[0]
     guess = (limit - center) / max(deviation**2, 1e-300)
     logs = [0.0]
-    for factor in (1.0, 0.75, 0.5):
+    for factor in (1.0, 0.75, 0.5, 0.3, 0.15, 0.07):
         move = factor * guess
         logs.append(cumulants(parts, tilt + move)[0] - base - move * limit)
     return math.exp(min(logs)) * 1.0001

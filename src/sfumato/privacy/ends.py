@@ -17,7 +17,7 @@ from sfumato.privacy.convolution import Part, Sum, convolve
 from sfumato.privacy.laws import Law
 from sfumato.privacy.loss import Grid, lowered, raised
 
-__all__ = ["Ends", "Parts", "grids"]
+__all__ = ["Ends", "Parts", "aligned_step", "grids", "smooth_step"]
 
 COARSE = 400  # grid points of the first look at one law
 FEW = 8  # at most so many atoms are put on the grid
@@ -40,9 +40,8 @@ class Ends:
         """Grids fine enough that epsilon is known to about `width`."""
         units = sum(n for _, n in parts)
         wobble = math.sqrt(units * math.log(1 / eta) / 2)
-        # spreading adds about n (1 + tilt) step^2 / 8 to epsilon, merging takes twice that
-        smooth = math.sqrt(1.6 * width / (units * (1 + tilt)))
-        aligned = _aligned(parts, smooth)
+        smooth = smooth_step(parts, tilt, width)
+        aligned = aligned_step(parts, smooth)
         step = aligned or min(smooth, 0.45 * width / min(wobble, units))
         upper, lower = (grids(kind, parts, step, spare) for kind in (raised, lowered))
         shift = min(wobble, units) * step + math.fsum(n * grid.drift for grid, n in upper)
@@ -56,6 +55,14 @@ class Ends:
         return max(merged, self.above.delta(epsilon + self.shift)[0] - self.eta)
 
 
+def smooth_step(parts: Parts, tilt: float, width: float) -> float:
+    """The step at which spreading and merging a smooth law move epsilon by less than `width`.
+
+    Spreading adds about n (1 + tilt) step^2 / 8 to epsilon, merging takes twice that.
+    """
+    return math.sqrt(1.6 * width / (sum(n for _, n in parts) * (1 + tilt)))
+
+
 def grids(kind: Callable[[Law, float, float], Grid], parts: Parts, step: float | None, spare: float) -> list[Part]:
     """Every law on a grid: one step for all, or a coarse one each for a first look."""
     share = spare / sum(n for _, n in parts)
@@ -67,7 +74,7 @@ def _coarse(law: Law, tail: float) -> float:
     return max(high - low, abs(high), 1e-9) / COARSE
 
 
-def _aligned(parts: Parts, step: float) -> float | None:
+def aligned_step(parts: Parts, step: float) -> float | None:
     """A step not above the given one whose multiples hold every atom; None if there is none near."""
     atoms = sorted({abs(atom) for law, _ in parts for atom in law.atoms} - {0.0})
     if not atoms:

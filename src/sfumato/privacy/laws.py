@@ -244,12 +244,14 @@ def _normal(edges: Array) -> Array:
     flip = low > 0
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     masses = np.asarray(ndtr(b) - ndtr(a))
-    narrow = np.flatnonzero(b - a <= NARROW)
+    ends = np.isinf(a) | np.isinf(b)
+    width = np.where(ends, np.inf, np.where(ends, 0.0, b) - np.where(ends, 0.0, a))
+    narrow = np.flatnonzero(width <= NARROW)
     if narrow.size:
-        half, middle = (b - a)[narrow] / 2, (a + b)[narrow] / 2
+        half, middle = width[narrow] / 2, (a[narrow] + b[narrow]) / 2
         points = middle[:, None] + half[:, None] * NODES
         density = (np.exp(-(points**2) / 2) * WEIGHTS).sum(axis=1)
         masses[narrow] = half * density / math.sqrt(2 * math.pi)
-    far = np.flatnonzero((b - a > NARROW) & (b < -5))
+    far = np.flatnonzero((width > NARROW) & (b < -5) & (b > a))
     masses[far] = np.exp(log_ndtr(b[far])) * -np.expm1(log_ndtr(a[far]) - log_ndtr(b[far]))
     return masses
