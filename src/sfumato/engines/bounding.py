@@ -13,22 +13,32 @@ from typing import Any
 
 import ibis
 
-from sfumato.privacy.adjacency import Person
-
-__all__ = ["bounded"]
+__all__ = ["bounded", "mixed"]
 
 PRIME = 2**31 - 1  # a product of two residues fits in 62 bits
-MULTIPLIER = 48_271  # a primitive root modulo PRIME [ParkMiller1988]; column i gets its power i + 1
+MULTIPLIER = 950_706_376  # a primitive root modulo PRIME [FishmanMoore1986]; column i gets its power i + 1
+SHIFT = 1_226_874_159  # so that 0 is not always first
 
 
-def bounded(table: Any, unit: Person, numbers: Sequence[str], ties: Sequence[str]) -> Any:
+def bounded(rows: Any, unit: str, most: int, numbers: Sequence[str], ties: Sequence[str]) -> Any:
     """The rows that count.  `numbers` (never null) are mixed; `ties` (never null) decide what remains."""
-    mixture = ibis.literal(0, "int64")
+    columns = [rows[column] for column in numbers]
+    order = [mixed(columns), *columns, *(rows[column] for column in ties)] if columns else None
+    window = ibis.window(group_by=rows[unit], order_by=order)
+    ranked = rows.filter(rows[unit].notnull()).mutate(place=ibis.row_number().over(window))
+    return ranked.filter(ranked["place"] < most)
+
+
+def mixed(numbers: Sequence[Any]) -> Any:
+    """A linear form modulo PRIME, squared: the order it induces follows no single column.
+
+    >>> mixed([0]), mixed([1]), mixed([0, 1])
+    (604629562, 1180078062, 2129932757)
+    """
+    mixture: Any = SHIFT
     multiplier = 1
-    for column in numbers:
+    for number in numbers:
         multiplier = multiplier * MULTIPLIER % PRIME
-        mixture = mixture + ((table[column] % PRIME) * multiplier) % PRIME
-    order = [mixture % PRIME, *(table[column] for column in (*numbers, *ties))]
-    window = ibis.window(group_by=table[unit.column], order_by=order)
-    ranked = table.filter(table[unit.column].notnull()).mutate(_place=ibis.row_number().over(window))
-    return ranked.filter(ranked["_place"] < unit.rows)
+        mixture = ((number % PRIME) * multiplier) % PRIME + mixture
+    mixture = mixture % PRIME
+    return (mixture * mixture) % PRIME

@@ -1,40 +1,80 @@
 """Each space's rule for bad values, as an expression that runs inside the engine.
 
-Numbers become `t`, the lattice index counted from the lower bound; categories and sets keep declared
-labels only; null stands for missing.  Engines order NaN above every number, and a comparison with null
-is null: the branches below rely on both.
+Numbers become `t`, the lattice index counted from the lower bound; sets keep declared items only; categories keep
+their raw label unless `other` or `missing` is declared (unknown labels fall out of every cell and condition); null
+stands for missing.  Engines order NaN above every number, and a comparison with null is null: the branches below
+rely on both.  The rules in words: docs/guide/coercion.md.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
+import pyarrow as pa
 
 from sfumato.errors import SchemaError
 from sfumato.spaces import Categories, Integers, Interval, Label, Lattice, Space, Subsets, Texts
+from sfumato.spaces.numerals import INFINITE, MINUS_INFINITE, NUMBER, WHOLE
 
-__all__ = ["check_type", "coerced_category", "coerced_number", "coerced_set", "coerced_text", "lookup"]
+__all__ = ["check_type", "coerced", "lookup"]
 
-# What a number looks like in a text file; matched before the cast, so that engines cannot disagree.
-NUMBER = r"^[ \t]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
-INFINITE = r"^[ \t]*[+]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY])[ \t]*$"
-MINUS_INFINITE = r"^[ \t]*-([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY])[ \t]*$"
+MARGINS = r"^[ \t]+|[ \t]+\z"
 
 
-def coerced_number(raw: Any, space: Interval | Integers) -> Any:
+def coerced(raw: Any, space: Space) -> Any:
+    """A column's coerced value."""
+    if isinstance(space, Interval | Integers):
+        return _number(raw, space)
+    if isinstance(space, Categories):
+        return _category(raw, space)
+    if isinstance(space, Subsets):
+        return _set(raw, space)
+    assert isinstance(space, Texts)
+    return raw.substr(0, space.longest)
+
+
+def lookup(labels: tuple[Label, ...]) -> Any:
+    """A small table (label, position), to turn declared labels into whole numbers by a join."""
+    kind = pa.string() if isinstance(labels[0], str) else pa.int64()
+    return ibis.memtable(pa.table({"label": pa.array(labels, kind), "position": pa.array(range(len(labels)))}))
+
+
+def check_type(name: str, space: Space, kind: dt.DataType) -> None:
+    """Refuse, from types alone, a column that cannot hold what the schema declares."""
+    if not _fits(space, kind):
+        raise SchemaError(
+            f"column {name!r} is declared as {type(space).__name__}, but the table holds {kind} there; "
+            "declare a space that fits, or convert the column first"
+        )
+
+
+def _fits(space: Space, kind: dt.DataType) -> bool:
+    if isinstance(kind, dt.Boolean):
+        return False
+    if isinstance(space, Interval | Integers):
+        return isinstance(kind, dt.Numeric | dt.String)
+    if isinstance(space, Categories):
+        return isinstance(kind, dt.String) or (isinstance(kind, dt.Integer) and isinstance(space.values[0], int))
+    if isinstance(space, Subsets):
+        item = kind.value_type if isinstance(kind, dt.Array) else kind
+        whole = isinstance(item, dt.Integer) and isinstance(kind, dt.Array) and isinstance(space.of[0], int)
+        return isinstance(item, dt.String) or whole
+    return isinstance(kind, dt.String) if isinstance(space, Texts) else True
+
+
+def _number(raw: Any, space: Interval | Integers) -> Any:
     """The index above the lower bound: clipped, rounded; null where missing and not imputed."""
     lattice, kind = space.lattice, raw.type()
+    whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
     if isinstance(kind, dt.String):
-        raw = _number_in_text(raw)
-    elif not isinstance(kind, dt.Integer | dt.Floating):
+        raw = _number_in(raw)
+    elif not whole:
         raw = raw.cast("float64")
-    whole = isinstance(kind, dt.Integer) and lattice.step == 1
     low, high = (lattice.low, lattice.high) if whole else (lattice.low_value, lattice.high_value)
-    inside = raw.cast("int64") - lattice.low if whole else _rounded(raw.cast("float64"), lattice)
-    top = ~raw.isnan() if isinstance(raw.type(), dt.Floating) else raw.notnull()
+    inside = raw.cast("int64") - lattice.low if whole else _rounded(raw, lattice)
+    top = raw.notnull() if whole else ~raw.isnan()
     index = ibis.cases(
         ((raw > low) & (raw < high), inside),
         (raw <= low, ibis.literal(0, "int64")),
@@ -46,79 +86,61 @@ def coerced_number(raw: Any, space: Interval | Integers) -> Any:
     return index.fill_null(ibis.literal(lattice.index(space.missing) - lattice.low, "int64"))
 
 
-def coerced_category(raw: Any, space: Categories) -> Any:
-    """The declared label; `other` and `missing` take the rest, or null where they are not declared."""
-    label = _labels_in(raw, space.values)
-    if space.other is None and space.missing is None:
-        return label  # whatever is unknown falls out of every cell and condition
-    other = ibis.null(label.type()) if space.other is None else ibis.literal(space.other, label.type())
-    missing = ibis.null(label.type()) if space.missing is None else ibis.literal(space.missing, label.type())
-    return ibis.cases((label.isin(space.values), label), (raw.isnull(), missing), else_=other)
-
-
-def coerced_set(raw: Any, space: Subsets) -> Any:
-    """The declared items, each once, at most `cap` of them in order."""
-    items = raw
-    if raw.type().is_string():
-        gap = rf"[ \t]*[{re.escape(space.separator)}][ \t]*"
-        items = raw.strip().re_replace(gap, space.separator).split(space.separator)
-    if isinstance(space.of[0], int):
-        items = items.cast("array<int64>") if not raw.type().is_string() else items
-    declared = ibis.array([ibis.literal(item) for item in space.of])
-    return items.intersect(declared).unique().sort()[: space.cap]
-
-
-def coerced_text(raw: Any, space: Texts) -> Any:
-    """The text, cut to its longest length."""
-    return raw.substr(0, space.longest)
-
-
-def lookup(labels: tuple[Label, ...]) -> Any:
-    """A small table (label, position), to turn declared labels into whole numbers by a join."""
-    kind = "string" if isinstance(labels[0], str) else "int64"
-    rows = [{"label": label, "position": position} for position, label in enumerate(labels)]
-    return ibis.memtable(rows, schema={"label": kind, "position": "int64"})
-
-
-def check_type(name: str, space: Space, kind: dt.DataType) -> None:
-    """Refuse, from types alone, a column that cannot hold what the schema declares."""
-    fits = {
-        Interval: (dt.Numeric, dt.String),
-        Integers: (dt.Numeric, dt.String),
-        Texts: (dt.String,),
-        Subsets: (dt.Array, dt.String),
-    }.get(type(space), (dt.DataType,))
-    if isinstance(space, Categories):
-        fits = (dt.String,) if isinstance(space.values[0], str) else (dt.Integer, dt.String)
-    if isinstance(kind, dt.Boolean) or not isinstance(kind, fits):
-        raise SchemaError(
-            f"column {name!r} is declared as {type(space).__name__}, but the table holds {kind} there; "
-            "declare a space that fits, or convert the column first"
-        )
-
-
 def _rounded(value: Any, lattice: Lattice) -> Any:
+    """`Lattice.index`, operation by operation."""
     numerator, denominator = lattice.step.numerator, lattice.step.denominator
     scaled = value if denominator == 1 else value * float(denominator)
     scaled = scaled if numerator == 1 else scaled / float(numerator)
-    index = (scaled + 0.5).floor().cast("int64") - lattice.low
+    index = (scaled + 0.5).floor().cast("int64")
+    index = index - lattice.low if lattice.low else index
     if lattice.rounding_stays_inside:
         return index
     return ibis.greatest(ibis.least(index, lattice.width), 0)
 
 
-def _number_in_text(raw: Any) -> Any:
+def _category(raw: Any, space: Categories) -> Any:
+    """The label; `other` and `missing` take the rest, where they are declared."""
+    label = _label(raw, space.values)
+    if space.other is None and space.missing is None:
+        return label
+    other = ibis.null(label.type()) if space.other is None else ibis.literal(space.other, label.type())
+    missing = ibis.null(label.type()) if space.missing is None else ibis.literal(space.missing, label.type())
+    return ibis.cases((label.isin(space.values), label), (raw.isnull(), missing), else_=other)
+
+
+def _set(raw: Any, space: Subsets) -> Any:
+    """The declared items, each once, at most `cap` of them in order."""
+    items = raw
+    if raw.type().is_string():
+        items = raw.split(space.separator).map(lambda item: item.re_replace(MARGINS, ""))
+    items = items.map(lambda item: _label(item, space.of)) if _needs_reading(items.type(), space.of) else items
+    return items.filter(lambda item: item.isin(space.of)).unique().sort()[: space.cap]
+
+
+def _needs_reading(kind: Any, labels: tuple[Label, ...]) -> bool:
+    return isinstance(labels[0], int) and kind.value_type != dt.int64
+
+
+def _label(raw: Any, labels: tuple[Label, ...]) -> Any:
+    """Texts as they are; whole numbers as int64, read from texts where need be; null for what is none."""
+    kind = raw.type()
+    if isinstance(labels[0], str) or kind == dt.int64:
+        return raw
+    if kind == dt.uint64:
+        return ibis.ifelse(raw < 2**63, raw, ibis.null("uint64")).cast("int64")
+    if not kind.is_string():
+        return raw.cast("int64")
+    return ibis.ifelse(_matches(raw, WHOLE), raw, ibis.null("string")).strip().cast("int64")
+
+
+def _number_in(raw: Any) -> Any:
+    number = ibis.ifelse(_matches(raw, NUMBER), raw, ibis.null("string")).strip().cast("float64")
     return ibis.cases(
-        (raw.re_search(NUMBER), raw.strip().try_cast("float64")),
-        (raw.re_search(INFINITE), ibis.literal(float("inf"), "float64")),
-        (raw.re_search(MINUS_INFINITE), ibis.literal(float("-inf"), "float64")),
-        else_=ibis.null("float64"),
+        (_matches(raw, INFINITE), ibis.literal(float("inf"), "float64")),
+        (_matches(raw, MINUS_INFINITE), ibis.literal(float("-inf"), "float64")),
+        else_=number,
     )
 
 
-def _labels_in(raw: Any, values: tuple[Label, ...]) -> Any:
-    if isinstance(values[0], int) and raw.type().is_string():
-        return ibis.ifelse(raw.re_search(r"^[ \t]*[+-]?[0-9]{1,18}[ \t]*$"), raw.strip(), ibis.null("string")).try_cast(
-            "int64"
-        )
-    return raw
+def _matches(raw: Any, pattern: str) -> Any:
+    return raw.re_search(rf"^{pattern}\z")

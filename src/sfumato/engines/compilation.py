@@ -7,22 +7,25 @@ from typing import Any
 
 import ibis
 
-from sfumato.engines.rows import counted_rows
+from sfumato.engines.coercion import lookup
+from sfumato.engines.rows import UNIT, counted_rows, held
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Statistic
 from sfumato.queries.grouping import Key
 from sfumato.queries.predicates import Between, Both, Contains, Either, Negated, OneOf, Predicate
 from sfumato.schema import Schema
-from sfumato.spaces import Subsets
+from sfumato.spaces import Categories, Label, Space, Subsets
 
-__all__ = ["SPLIT", "compiled", "is_split"]
+__all__ = ["LIMB", "compiled", "limbs"]
 
-SPLIT = 20  # bits in the low part of a sum that could outgrow 64 bits
-SAFE = 2**23  # 2^40 rows of a smaller summand stay within 63 bits
+LIMB = 23  # bits of a summand added up at a time: 2^40 rows of one limb stay within 63 bits
 
 
 def compiled(statistic: Statistic, schema: Schema, table: Any) -> Any:
-    """The expression whose rows are the statistic's answer, all of them within the public cells."""
+    """The expression whose rows are the statistic's answer: whole numbers, all of them within the public cells.
+
+    Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`.
+    """
     rows = counted_rows(statistic, schema, table)
     if statistic.where is not None:
         rows = rows.filter(_holds(statistic.where, schema, rows))
@@ -30,59 +33,62 @@ def compiled(statistic: Statistic, schema: Schema, table: Any) -> Any:
         return _distinct(statistic, schema, rows)
     keys = {f"key{i}": _cell_of(key, schema, rows) for i, key in enumerate(statistic.cells.keys)}
     if isinstance(statistic, Frequencies):
-        return _within_cells(statistic, _frequencies(statistic, schema, rows, keys))
-    totals = _totals(statistic, schema, rows)
-    grouped = rows.group_by(**keys).aggregate(**totals) if keys else rows.aggregate(**totals)
-    return _within_cells(statistic, grouped)
+        answer = _frequencies(statistic, schema, rows, keys)
+    else:
+        totals = _totals(statistic, schema, rows)
+        answer = rows.group_by(**keys).aggregate(**totals) if keys else rows.aggregate(**totals)
+    for i, key in enumerate(statistic.cells.keys):
+        answer = _numbered(answer, f"key{i}", key.labels) if key.starts is None else _present(answer, f"key{i}")
+    return answer
 
 
-def is_split(measure: Measure, schema: Schema) -> bool:
-    """Whether a measure is added up in two parts, decided by the declared range alone."""
+def limbs(measure: Measure, schema: Schema) -> int:
+    """How many parts a measure is added up in, decided by the declared range alone, so that none can overflow."""
     if measure.column is None or measure.power == 0:
-        return False
+        return 1
     width: int = schema.space(measure.column).lattice.width  # type: ignore[attr-defined]
-    return bool(width**measure.power >= SAFE)
+    return -(-int(width**measure.power).bit_length() // LIMB)
 
 
 def _totals(statistic: Aggregation, schema: Schema, rows: Any) -> dict[str, Any]:
     totals: dict[str, Any] = {}
     for i, measure in enumerate(statistic.measures):
         if measure.column is None:
-            totals[f"sum{i}"] = rows.count()
+            totals[f"sum{i}_0"] = rows.count()
             continue
-        index = rows[measure.column]
+        index = rows[held(measure.column)]
         if measure.power == 0:
-            totals[f"sum{i}"] = index.count()
+            totals[f"sum{i}_0"] = index.count()
             continue
         summand = index if measure.power == 1 else index * index
-        if is_split(measure, schema):
-            totals[f"high{i}"] = (summand >> SPLIT).sum()
-            totals[f"sum{i}"] = (summand & (2**SPLIT - 1)).sum()
-        else:
-            totals[f"sum{i}"] = summand.sum()
+        parts = limbs(measure, schema)
+        for j in range(parts):
+            part = summand >> (LIMB * j) if j else summand
+            part = part & (2**LIMB - 1) if j < parts - 1 else part
+            totals[f"sum{i}_{j}"] = part.sum()
     return totals
 
 
 def _frequencies(statistic: Frequencies, schema: Schema, rows: Any, keys: dict[str, Any]) -> Any:
-    if isinstance(schema.space(statistic.column), Subsets):
-        rows = rows.select(value=rows[statistic.column].unnest(), **keys)
-        keys = {name: rows[name] for name in keys}
-    else:
-        rows = rows.select(value=rows[statistic.column], **keys)
-        keys = {name: rows[name] for name in keys}
-    present = rows.filter(rows["value"].notnull())
-    return present.group_by([*keys, "value"]).aggregate(count=present.count())
+    space: Space = schema.space(statistic.column)
+    column = rows[held(statistic.column)]
+    rows = rows.select(value=column.unnest() if isinstance(space, Subsets) else column, **keys)
+    present = _present(rows, "value")
+    counted = present.group_by([*keys, "value"]).aggregate(count=present.count())
+    if isinstance(space, Subsets):
+        return _numbered(counted, "value", space.of)
+    return _numbered(counted, "value", space.values) if isinstance(space, Categories) else counted
 
 
 def _distinct(statistic: Distinct, schema: Schema, rows: Any) -> Any:
-    present = rows.filter(rows[statistic.column].notnull())
-    units = present["_unit"].nunique() if isinstance(schema.unit, Person) else present.count()
-    return present.group_by(value=present[statistic.column]).aggregate(count=units)
+    present = _present(rows, held(statistic.column))
+    units = present[UNIT].nunique() if isinstance(schema.unit, Person) else present.count()
+    return present.group_by(value=present[held(statistic.column)]).aggregate(count=units)
 
 
 def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:
     """A label, or the number of the bin."""
-    column = rows[key.column]
+    column = rows[held(key.column)]
     if key.starts is None:
         return column
     low: int = schema.space(key.column).lattice.low  # type: ignore[attr-defined]
@@ -97,12 +103,15 @@ def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:
     return place
 
 
-def _within_cells(statistic: Aggregation | Frequencies, answer: Any) -> Any:
-    """Unknown labels and missing keys end here, before anything leaves the engine."""
-    for i, key in enumerate(statistic.cells.keys):
-        column = answer[f"key{i}"]
-        answer = answer.filter(column.isin(key.labels) if key.starts is None else column.notnull())
-    return answer
+def _numbered(answer: Any, column: str, labels: tuple[Label, ...]) -> Any:
+    """Labels as positions; unknown ones end here, before anything leaves the engine."""
+    table = lookup(labels)
+    joined = answer.join(table, answer[column] == table["label"])
+    return joined.mutate(**{column: joined["position"]}).drop("label", "position")
+
+
+def _present(answer: Any, column: str) -> Any:
+    return answer.filter(answer[column].notnull())
 
 
 def _holds(condition: Predicate, schema: Schema, rows: Any) -> Any:
@@ -113,13 +122,13 @@ def _holds(condition: Predicate, schema: Schema, rows: Any) -> Any:
         return _holds(condition.one, schema, rows) | _holds(condition.other, schema, rows)
     if isinstance(condition, Negated):
         return ~_holds(condition.one, schema, rows)
-    column = rows[condition.column]
+    assert isinstance(condition, Between | OneOf | Contains)
+    column = rows[held(condition.column)]
     if isinstance(condition, Between):
         low: int = schema.space(condition.column).lattice.low  # type: ignore[attr-defined]
         inside = (column >= condition.low - low) & (column <= condition.high - low)
     elif isinstance(condition, OneOf):
         inside = column.isin(condition.labels) if condition.labels else ibis.literal(False)
     else:
-        assert isinstance(condition, Contains)
         inside = column.contains(condition.item)
     return inside.fill_null(False)

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from sfumato.engines.backends import prepared
 from sfumato.engines.coercion import check_type
-from sfumato.engines.compilation import SPLIT, compiled, is_split
+from sfumato.engines.compilation import LIMB, compiled, limbs
 from sfumato.errors import EngineError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Statistic
 from sfumato.queries.grouping import Cells
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Subsets
+from sfumato.spaces import Integers, Interval
 
 __all__ = ["Counted", "Table"]
 
@@ -53,21 +53,27 @@ class Table:
 
     def answer(self, statistic: Statistic) -> Any:
         """The exact, secret answer.  Whatever the engine raises is replaced by one generic error."""
-        try:
-            result = compiled(statistic, self.schema, self.source).to_pyarrow()
-        except SfumatoError:
-            raise
-        except Exception:
+        answer = self._computed(statistic)
+        if answer is None:  # raised out here, so that the engine's own error is not its context
             raise EngineError(
                 "the engine could not compute this answer (its message is withheld, since it may hold "
                 "data); check that the table is readable and fits its declared types"
-            ) from None
-        if isinstance(statistic, Aggregation):
-            return _totals(result, statistic, self.schema)
-        if isinstance(statistic, Frequencies):
-            return _counted(result, statistic, self.schema)
-        assert isinstance(statistic, Distinct)
-        return result["value"].to_pylist(), result["count"].to_numpy().astype(np.int64)
+            )
+        return answer
+
+    def _computed(self, statistic: Statistic) -> Any:
+        try:
+            result = compiled(statistic, self.schema, self.source).to_pyarrow()
+            if isinstance(statistic, Aggregation):
+                return _totals(result, statistic, self.schema)
+            if isinstance(statistic, Frequencies):
+                return _counted(result, statistic, self.schema)
+            assert isinstance(statistic, Distinct)
+            return result["value"].to_pylist(), _whole(result["count"])
+        except SfumatoError:
+            raise
+        except Exception:
+            return None
 
 
 def _totals(result: pa.Table, statistic: Aggregation, schema: Schema) -> Any:
@@ -75,39 +81,25 @@ def _totals(result: pa.Table, statistic: Aggregation, schema: Schema) -> Any:
     places = _cell_numbers(result, statistic.cells)
     totals = np.zeros((len(statistic.measures), statistic.cells.count), dtype=object)
     for i, measure in enumerate(statistic.measures):
-        column = _whole(result[f"sum{i}"])
-        if is_split(measure, schema):
-            column = column + _whole(result[f"high{i}"]) * 2**SPLIT
-        totals[i, places] = column
+        parts = [_whole(result[f"sum{i}_{j}"]).astype(object) for j in range(limbs(measure, schema))]
+        totals[i, places] = sum(part << (LIMB * j) for j, part in enumerate(parts))
     return totals
 
 
 def _counted(result: pa.Table, statistic: Frequencies, schema: Schema) -> Counted:
     space = schema.space(statistic.column)
-    if isinstance(space, Subsets | Categories):
-        labels = space.of if isinstance(space, Subsets) else space.values
-        positions = pc.index_in(result["value"], value_set=pa.array(labels, result["value"].type))
-        result = result.set_column(result.schema.get_field_index("value"), "value", positions)
-        result = result.filter(pc.is_valid(result["value"]))
-        values = result["value"].to_numpy().astype(np.int64)
-    else:
-        values = result["value"].to_numpy().astype(np.int64) + space.lattice.low  # type: ignore[attr-defined]
-    counts = result["count"].to_numpy().astype(np.int64)
-    return _cell_numbers(result, statistic.cells), values, counts
+    values = _whole(result["value"])
+    if isinstance(space, Interval | Integers):
+        values = values + space.lattice.low
+    return _cell_numbers(result, statistic.cells), values, _whole(result["count"])
 
 
 def _cell_numbers(result: pa.Table, cells: Cells) -> Any:
     """Each answer row's place among the cells."""
-    if not cells.keys:
-        return np.zeros(result.num_rows, dtype=np.int64)
-    places = []
-    for i, key in enumerate(cells.keys):
-        column = result[f"key{i}"]
-        if key.starts is None:
-            column = pc.index_in(column, value_set=pa.array(key.labels, column.type))
-        places.append(column.to_numpy().astype(np.int64))
-    return np.ravel_multi_index(places, cells.shape) if places[0].size else np.zeros(0, dtype=np.int64)
+    places = [_whole(result[f"key{i}"]) for i in range(len(cells.keys))]
+    return np.ravel_multi_index(places, cells.shape) if places else np.zeros(result.num_rows, dtype=np.int64)
 
 
 def _whole(column: Any) -> Any:
-    return np.array([0 if entry is None else int(entry) for entry in column.to_pylist()], dtype=object)
+    """Whole numbers; the sum of nothing is 0."""
+    return pc.fill_null(column, 0).to_numpy().astype(np.int64)

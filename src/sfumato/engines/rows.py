@@ -7,20 +7,22 @@ from typing import Any
 import ibis
 
 from sfumato.engines.bounding import bounded
-from sfumato.engines.coercion import (
-    coerced_category,
-    coerced_number,
-    coerced_set,
-    coerced_text,
-    lookup,
-)
+from sfumato.engines.coercion import coerced, lookup
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Frequencies, Statistic
 from sfumato.queries.predicates import Both, Either, Negated, Predicate
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Interval, Subsets, Texts
+from sfumato.spaces.subsets import UNIT_SEPARATOR
 
-__all__ = ["counted_rows"]
+__all__ = ["UNIT", "counted_rows", "held"]
+
+UNIT = "unit"
+
+
+def held(name: str) -> str:
+    """What a declared column is called here: the prefix keeps it apart from our own names."""
+    return f"c_{name}"
 
 
 def counted_rows(statistic: Statistic, schema: Schema, table: Any) -> Any:
@@ -28,19 +30,8 @@ def counted_rows(statistic: Statistic, schema: Schema, table: Any) -> Any:
     if isinstance(schema.unit, Person):
         return _of_persons(schema, schema.unit, table)
     wanted = _mentioned_columns(statistic, schema)
-    columns = {name: _coerced(table[name], schema.columns[name]) for name in wanted}
+    columns = {held(name): coerced(table[name], schema.columns[name]) for name in wanted}
     return table.select(**columns) if columns else table
-
-
-def _coerced(raw: Any, space: Any) -> Any:
-    """A column's coerced value.  Plain categories stay as they are: unknown labels fall out of every cell."""
-    if isinstance(space, Interval | Integers):
-        return coerced_number(raw, space)
-    if isinstance(space, Categories):
-        return coerced_category(raw, space)
-    if isinstance(space, Subsets):
-        return coerced_set(raw, space)
-    return coerced_text(raw, space)
 
 
 def _of_persons(schema: Schema, unit: Person, table: Any) -> Any:
@@ -50,32 +41,42 @@ def _of_persons(schema: Schema, unit: Person, table: Any) -> Any:
         for name, space in schema.columns.items()
         if isinstance(space, Interval | Integers | Categories | Subsets | Texts)
     }
-    columns = {name: _coerced(table[name], space) for name, space in usable.items()}
-    rows = table.select(_unit=table[unit.column], **columns)
-    numbers: list[str] = []
-    ties: list[str] = []
-    for place, (name, space) in enumerate(usable.items()):
+    columns = {held(name): coerced(table[name], space) for name, space in usable.items()}
+    rows = table.select(**{UNIT: table[unit.column]}, **columns)
+    numbers = {name: f"n{place}" for place, name in enumerate(usable)}
+    for name, space in usable.items():
         if isinstance(space, Categories):
-            rows = _with_position(rows, name, space, f"_n{place}")
-            numbers.append(f"_n{place}")
-        elif isinstance(space, Interval | Integers):
-            rows = rows.mutate(**{f"_n{place}": rows[name].fill_null(-1) + 1})
-            numbers.append(f"_n{place}")
-        else:
-            text = rows[name].join("\x1f") if isinstance(space, Subsets) else rows[name]
-            rows = rows.mutate(
-                **{f"_s{place}": text.fill_null(""), f"_n{place}": ibis.ifelse(rows[name].isnull(), 0, 1)}
-            )
-            numbers.append(f"_n{place}")
-            ties.append(f"_s{place}")
-    return bounded(rows, Person("_unit", unit.rows), numbers, ties)
+            rows = _with_position(rows, held(name), space, numbers[name])
+    ties = {name: f"s{place}" for place, name in enumerate(usable) if isinstance(usable[name], Subsets | Texts)}
+    computed = {numbers[name]: _number_of(rows[held(name)], space) for name, space in usable.items()
+                if not isinstance(space, Categories)}  # fmt: skip
+    computed |= {column: _text_of(rows[held(name)], usable[name]) for name, column in ties.items()}
+    rows = rows.mutate(**computed) if computed else rows
+    return bounded(rows, UNIT, unit.rows, list(numbers.values()), list(ties.values()))
 
 
-def _with_position(rows: Any, name: str, space: Categories, column: str) -> Any:
-    """Known labels as 1, 2, ..., everything else as 0; the label itself is dropped where it is unknown."""
+def _number_of(column: Any, space: Any) -> Any:
+    """A coerced column as a whole number that is never null; texts and sets need a text beside it."""
+    if isinstance(space, Interval | Integers):
+        return column.fill_null(-1) + 1
+    if isinstance(space, Subsets):
+        return column.length().fill_null(-1) + 1
+    return ibis.ifelse(column.isnull(), ibis.literal(0, "int64"), ibis.literal(1, "int64"))
+
+
+def _text_of(column: Any, space: Any) -> Any:
+    """Together with the number, this tells any two texts, or any two sets, apart."""
+    if not isinstance(space, Subsets):
+        return column.fill_null("")
+    items = column if isinstance(space.of[0], str) else column.cast("array<string>")
+    return items.join(UNIT_SEPARATOR).fill_null("")
+
+
+def _with_position(rows: Any, column: str, space: Categories, number: str) -> Any:
+    """Known labels as 1, 2, ..., everything else as 0."""
     table = lookup(space.values)
-    joined = rows.left_join(table, rows[name] == table["label"])
-    return joined.mutate(**{column: joined["position"].fill_null(-1) + 1}).drop("label", "position")
+    joined = rows.left_join(table, rows[column] == table["label"])
+    return joined.mutate(**{number: joined["position"].fill_null(-1) + 1}).drop("label", "position")
 
 
 def _mentioned_columns(statistic: Statistic, schema: Schema) -> list[str]:

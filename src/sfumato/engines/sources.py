@@ -54,19 +54,25 @@ def open_source(source: Any, table: str | None = None) -> Any:
     if not path.exists():
         raise SchemaError(f"there is no file {path}; check the path")
     kind = path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
-    connection = ibis.duckdb.connect()
+    if kind not in (*TEXT, *PARQUET, *DATABASES):
+        raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
+    opened = _opened(path, kind, table)
+    if opened is None:  # raised out here, so that the engine's own error is not its context
+        raise SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable")
+    return opened
+
+
+def _opened(path: Path, kind: str, table: str | None) -> Any:
     try:
         if kind in TEXT:
-            return _text(connection, path, TEXT[kind])
+            return _text(path, TEXT[kind])
         if kind in PARQUET:
-            return connection.read_parquet(path)
-        if kind in DATABASES:
-            return _database(path, table)
+            return ibis.duckdb.connect().read_parquet(path)
+        return _database(path, table)
     except SchemaError:
         raise
     except Exception:
-        raise SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable") from None
-    raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
+        return None
 
 
 def column_types(source: Any, table: str | None = None) -> dict[str, str]:
@@ -100,18 +106,21 @@ def _schema(
     return Schema(columns, person, adjacency, size, dataset)
 
 
-def _text(connection: Any, path: Path, separator: str) -> Any:
-    """Every field as text; short rows are padded, long ones cut, unreadable ones dropped."""
+def _text(path: Path, separator: str) -> Any:
+    """Every field as text; short rows are padded, long ones cut, unreadable ones dropped.
+
+    One thread reads: with several, DuckDB refuses a line break inside quotes, which is a matter of values.
+    """
     opener = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
         names = next(csv.reader(file, delimiter=separator), [])
-    if not names or len(set(names)) != len(names):
-        raise SchemaError(f"the first line of {path} must name the columns, each once")
-    return connection.read_csv(
+    if not names or "" in names or len({name.lower() for name in names}) != len(names):
+        raise SchemaError(f"the first line of {path} must name the columns, each once (capitals make no difference)")
+    return ibis.duckdb.connect().read_csv(
         path,
         columns=dict.fromkeys(names, "VARCHAR"),
         auto_detect=False, header=True, delim=separator, quote='"', escape='"',
-        null_padding=True, strict_mode=False, ignore_errors=True,
+        null_padding=True, strict_mode=False, ignore_errors=True, parallel=False,
     )  # fmt: skip
 
 
@@ -126,11 +135,10 @@ def _database(path: Path, table: str | None) -> Any:
 
 
 def _frame(source: Any) -> Any:
-    connection = ibis.duckdb.connect()
     try:
-        return connection.create_table("source", ibis.memtable(source))
+        return ibis.duckdb.connect().create_table("source", ibis.memtable(source))
     except Exception:
-        raise SchemaError(
-            f"cannot read a table from {type(source).__name__}; pass a file's path, a pandas, polars or "
-            "Arrow table, or an Ibis table"
-        ) from None
+        kind = type(source).__name__
+    raise SchemaError(
+        f"cannot read a table from {kind}; pass a file's path, a pandas, polars or Arrow table, or an Ibis table"
+    )

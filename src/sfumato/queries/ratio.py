@@ -13,6 +13,8 @@ its continuous counterpart, and q gains 1 or 1/2 (docs/proofs/ratio.md).  For ot
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy import special
@@ -46,33 +48,30 @@ def _end(center: Floats, total: Floats, noise: Noise, beta: float, side: float) 
     )
     for _ in range(HALVINGS):
         middle = (inner + outer) / 2
-        kept = total * np.abs(center - middle) <= _margin(np.clip(middle, 0.0, 1.0), noise, beta)
+        kept = _kept(np.clip(middle, 0.0, 1.0), total * np.abs(center - middle), noise, beta)
         inner, outer = np.where(kept, middle, inner), np.where(kept, outer, middle)
     return np.asarray(np.clip(outer, 0.0, 1.0), dtype=np.float64)
 
 
-def _margin(p: Floats, noise: Noise, beta: float) -> Floats:
+def _kept(p: Floats, gap: Floats, noise: Noise, beta: float) -> Any:
+    """Whether gap <= q(p): for Laplace noise, whether the tail at the gap is still above beta."""
     if isinstance(noise, RoundedNormal):
-        return np.asarray(-special.ndtri(beta / 2) * noise.sigma * np.hypot(p, 1 - p) + 0.5)
+        return gap <= -special.ndtri(beta / 2) * noise.sigma * np.hypot(p, 1 - p) + 0.5
     if isinstance(noise, DiscreteLaplace):
-        return np.asarray(noise.scale * _laplace_pair_quantile(np.minimum(p, 1 - p), beta) + 1.0)
-    return np.full_like(p, float(noise.quantile(beta / 2)))  # union bound: (1 - p) |X| + p |Y|
+        return _laplace_pair_tail(np.minimum(p, 1 - p), np.maximum(gap - 1.0, 0.0) / noise.scale) >= beta
+    return gap <= float(noise.quantile(beta / 2))  # union bound: (1 - p) |X| + p |Y|
 
 
-def _laplace_pair_quantile(light: Floats, beta: float) -> Floats:
-    """q with P(|heavy X - light Y| > q) = beta for unit Laplace X, Y and heavy = 1 - light >= light.
+def _laplace_pair_tail(light: Floats, q: Floats) -> Floats:
+    """An upper bound of P(|heavy X - light Y| > q) for unit Laplace X, Y and heavy = 1 - light >= light.
 
     The tail is (heavy^2 e^(-q/heavy) - light^2 e^(-q/light)) / (heavy^2 - light^2); where the weights
     nearly agree its limit (1 + q / (2 w)) e^(-q/w), w the heavier weight, bounds it from above.
     """
     heavy = 1 - light
-    low, high = np.zeros_like(light), np.full_like(light, 2 * np.log(2 / beta))
     near = heavy - light < 1e-6
     gap = np.where(near, 1.0, heavy**2 - light**2)
     thin = np.maximum(light, 1e-300)
-    for _ in range(HALVINGS):
-        q = (low + high) / 2
+    with np.errstate(over="ignore"):  # q / thin may be infinite; its exponential is 0
         apart = (heavy**2 * np.exp(-q / heavy) - light**2 * np.exp(-q / thin)) / gap
-        tail = np.where(near, (1 + q / (2 * heavy)) * np.exp(-q / heavy), apart)
-        low, high = np.where(tail > beta, q, low), np.where(tail > beta, high, q)
-    return high
+    return np.asarray(np.where(near, (1 + q / (2 * heavy)) * np.exp(-q / heavy), apart), dtype=np.float64)

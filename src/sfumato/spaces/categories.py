@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.spaces.numerals import whole_in
 
-__all__ = ["Categories", "Label", "labels"]
+__all__ = ["Categories", "Label", "labels", "read_label"]
 
 Label = str | int
 
@@ -16,6 +19,9 @@ Label = str | int
 @dataclass(frozen=True, slots=True)
 class Categories:
     """One of `values`.  Unknown values are left out, or counted as `other`; null ones likewise as `missing`.
+
+    Texts are compared as they are, blanks and capitals included; where the categories are whole numbers, a text is
+    read as one.
 
     >>> state = Categories(["CA", "NY"], other="elsewhere")
     >>> state.values, state.coerce("NY"), state.coerce("Mars"), state.coerce(None)
@@ -48,12 +54,10 @@ class Categories:
 
     def coerce(self, value: Any) -> Label | None:
         """The category that stands for `value`, or None if it is left out."""
-        if value is None or value != value:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
             return self.missing
-        try:
-            return value if value in self.values and not isinstance(value, bool) else self.other
-        except TypeError:
-            return self.other
+        label = read_label(value, type(self.values[0]))
+        return label if label is not None and label in self.values else self.other
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
@@ -63,6 +67,14 @@ class Categories:
             "other": self.other,
             "missing": self.missing,
         }
+
+
+def read_label(value: Any, kind: type[Label]) -> Label | None:
+    """`value` as a label of its kind, None where it is none; a text can stand for a whole number."""
+    if isinstance(value, str):
+        return str(value) if kind is str else whole_in(value)
+    whole = kind is int and isinstance(value, Integral) and not isinstance(value, bool)
+    return int(value) if whole else None
 
 
 def labels(values: Iterable[Label], name: str) -> tuple[Label, ...]:

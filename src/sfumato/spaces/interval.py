@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.spaces.lattice import Lattice
+from sfumato.spaces.numerals import number_in
 
 __all__ = ["Integers", "Interval"]
 
@@ -106,6 +107,8 @@ class Integers:
 def _number(value: Any) -> float | None:
     if value is None or isinstance(value, bool):
         return None
+    if isinstance(value, str):
+        return number_in(value)
     try:
         number = float(value)
     except OverflowError:

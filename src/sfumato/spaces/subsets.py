@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.spaces.categories import Label, labels
+from sfumato.spaces.categories import Label, labels, read_label
 
-__all__ = ["Subsets"]
+__all__ = ["BLANKS", "UNIT_SEPARATOR", "Subsets"]
+
+BLANKS = " \t"  # trimmed around the items of a text
+UNIT_SEPARATOR = "\x1f"  # joins a set's items where engines order sets, so no item may hold it
 
 
 @dataclass(frozen=True, slots=True)
 class Subsets:
     """A set of the items `of`; in text files the items are joined by `separator`.
 
-    Coercion: unknown items and repetitions are dropped; of more than `cap` items the first `cap` in
+    Coercion: unknown items, nulls and repetitions are dropped; of more than `cap` items the first `cap` in
     the order of their values (texts by code point) are kept.  A null is missing; an empty set is not.
 
     >>> hobbies = Subsets(["chess", "judo", "opera"], cap=2)
@@ -34,6 +37,8 @@ class Subsets:
             raise ParameterError(
                 f"cap must be a whole number from 1 to the number of items ({len(self.of)}), got {self.cap!r}"
             )
+        if any(UNIT_SEPARATOR in str(item) for item in self.of):
+            raise ParameterError("of holds an item with the control character U+001F; rename that item")
         if len(self.separator) != 1:
             raise ParameterError(f"separator must be a single character, got {self.separator!r}")
 
@@ -49,15 +54,11 @@ class Subsets:
     def coerce(self, value: Any) -> frozenset[Label] | None:
         """The set that stands for `value`, or None if it is missing."""
         if isinstance(value, str):
-            value = [item.strip() for item in value.split(self.separator)]
-        try:
-            known = sorted(
-                {item for item in value if item in self.of},
-                key=lambda item: (str(item), item) if isinstance(item, str) else ("", item),
-            )
-        except TypeError:
+            value = [item.strip(BLANKS) for item in value.split(self.separator)]
+        if not isinstance(value, Iterable) or isinstance(value, Mapping):
             return None
-        return frozenset(known[: self.cap])
+        read = {read_label(item, type(self.of[0])) for item in value}
+        return frozenset(sorted(item for item in self.of if item in read)[: self.cap])  # type: ignore[type-var]
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
