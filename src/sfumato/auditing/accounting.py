@@ -65,9 +65,7 @@ class Losses:
     infinite: float
 
 
-def audit_accounting(
-    parts: Sequence[Part | tuple[Part, int]], claim: Guarantee, *, name: str = "composite"
-) -> Finding:
+def audit_accounting(parts: Sequence[Part | tuple[Part, int]], claim: Guarantee, *, name: str = "composite") -> Finding:
     """Refute that the composite of independent `parts`, each with its number of uses, keeps `claim`.
 
     >>> audit_accounting([(Pure(0.5), 2)], Pure(1.0)).refuted
@@ -78,9 +76,10 @@ def audit_accounting(
     counted = [part if isinstance(part, tuple) else (part, 1) for part in parts]
     if not counted:
         raise ParameterError("parts must name at least one part of the composite")
+    composed = _compose(counted)
     worst = (-math.inf, 0.0, 0.0)
     for epsilon, delta in points(claim):
-        worst = max(worst, (composed_delta(counted, epsilon) - delta, epsilon, delta))
+        worst = max(worst, (_delta(*composed, epsilon) - delta, epsilon, delta))
     excess, epsilon, delta = worst
     charges = _sum(counted)
     if excess <= 0:
@@ -96,7 +95,7 @@ def audit_accounting(
             f"composed privacy loss above {epsilon:.6g}: delta is at least {delta + excess:.4g} there, "
             f"claimed {delta:.4g}; {charges}"
         ),
-        epsilon=_epsilon(counted, epsilon, delta),
+        epsilon=_epsilon(*composed, epsilon, delta),
         delta=delta,
         script=(
             "from sfumato.auditing.accounting import *\n"
@@ -112,11 +111,20 @@ def composed_delta(parts: Sequence[tuple[Part, int]], epsilon: float) -> float:
     >>> round(composed_delta([(Pure(1.0), 1)], 0.0), 9) == round(math.tanh(0.5), 9)
     True
     """
+    return _delta(*_compose(parts), epsilon)
+
+
+def _compose(parts: Sequence[tuple[Part, int]]) -> tuple[Losses, float]:
+    """The composed loss and the step of its lattice."""
     parts = _merged(parts)
     step = _step(parts)
     total = Losses(0.0, np.ones(1), 0.0)
     for part, count in parts:
         total = _convolve(total, _power(_losses(part, step), count))
+    return total, step
+
+
+def _delta(total: Losses, step: float, epsilon: float) -> float:
     losses = total.offset + step * np.arange(len(total.masses))
     above = losses > epsilon
     shortfall = -np.expm1(epsilon - losses[above])
@@ -124,16 +132,16 @@ def composed_delta(parts: Sequence[tuple[Part, int]], epsilon: float) -> float:
     return max(0.0, finite * (1 - 1e-9) + total.infinite * (1 - 1e-12) - SLACK)
 
 
-def _epsilon(parts: Sequence[tuple[Part, int]], epsilon: float, delta: float) -> float:
-    """An epsilon from which on the composite may keep delta: found by doubling and bisection."""
+def _epsilon(total: Losses, step: float, epsilon: float, delta: float) -> float:
+    """The largest epsilon found, by doubling and bisection, at which delta is still exceeded."""
     low, high = epsilon, max(2 * epsilon, 1.0)
-    while composed_delta(parts, high) > delta:
+    while _delta(total, step, high) > delta:
         low, high = high, 2 * high
         if high > 1e4:
             return math.inf
-    for _ in range(12):
+    for _ in range(20):
         middle = (low + high) / 2
-        low, high = (middle, high) if composed_delta(parts, middle) > delta else (low, middle)
+        low, high = (middle, high) if _delta(total, step, middle) > delta else (low, middle)
     return low
 
 
@@ -151,9 +159,7 @@ def _merged(parts: Sequence[tuple[Part, int]]) -> list[tuple[Part, int]]:
     kept: list[tuple[Part, int]] = [
         (part, k) for part, k in parts if not isinstance(part, GaussianNoise | Concentrated)
     ]
-    square = math.fsum(
-        k * _mu(part) ** 2 for part, k in parts if isinstance(part, GaussianNoise | Concentrated)
-    )
+    square = math.fsum(k * _mu(part) ** 2 for part, k in parts if isinstance(part, GaussianNoise | Concentrated))
     return [*kept, (GaussianNoise(math.sqrt(square), 1.0), 1)] if square else kept
 
 

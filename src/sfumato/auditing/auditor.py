@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.auditing.confirming import Draw, Errors
 from sfumato.auditing.findings import Attempt, Evidence, Finding
 from sfumato.auditing.isolation import isolated, survey
+from sfumato.auditing.ladders import ladder_pairs
 from sfumato.auditing.limits import points
 from sfumato.auditing.neighbors import Pair, explicit, pairs_for, relation_of
 from sfumato.auditing.probing import examples_for
@@ -60,6 +61,10 @@ def audit(
     else:
         examples = examples_for(runner, inputs, relation_of(adjacency))
         found = pairs_for(examples, relation_of(adjacency), unit, records, bounds)
+        if relation_of(adjacency) == AddRemove.name:
+            climbed = dict.fromkeys(map(repr, [pair.record for pair in found[:40]]))
+            tried = [pair.record for pair in found[:40] if climbed.pop(repr(pair.record), 1) is None]
+            found += ladder_pairs(runner, examples[0], tried[:8], start + 0.1 * seconds)
     if not found:
         raise ParameterError("no neighboring inputs could be made; give inputs= or pairs=")
     attack = _Attack(runner, claim, found, Errors(alpha), deadline, forks)
@@ -137,7 +142,7 @@ class _Attack:
         def draw(data: Any, count: int) -> list[Any]:
             return isolated(self.runner, data, safe, count)
 
-        return self._events(draw, uneven[:4], "exits", self.deadline)
+        return self._events(draw, uneven[:2], "exits", self.deadline)
 
     def _beside(self, deadline: float) -> Evidence | None:
         """The same noise in two calls."""

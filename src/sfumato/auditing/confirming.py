@@ -67,11 +67,13 @@ def confirm(
     most: float = math.inf,
 ) -> Outcome:
     """Count the event on fresh runs until the claim is refuted or time, runs or hope run out."""
-    counts, chunks, looks, size, limit = Counts(), 0, 0, 64, 0.0
+    counts, chunks, looks, limit = Counts(), 0, 0, 0.0
+    size = int(min(max(64.0, 1.5 * runs_needed(suspicion, alpha)), 4096.0))
     epsilon, delta = suspicion.claim
     first, second = pair[::-1] if suspicion.flipped else pair
     bar, refuted = math.log(2 / alpha), False
     while counts.trials < most and (time.perf_counter() < deadline or not counts.trials):
+        begun = time.perf_counter()
         hits = suspicion.event.hits(draw(first, size))
         counts = counts.plus(hits, suspicion.event.hits(draw(second, size)))
         bet = wealth(counts, suspicion.guess, epsilon, delta)
@@ -83,6 +85,8 @@ def confirm(
         if limit > epsilon and not refuted:  # go on a little, for a sharper limit
             refuted, most = True, max(4 * counts.trials, 2000)
             deadline = min(deadline, time.perf_counter() + 0.3)
+            if time.perf_counter() - begun > 0.1:
+                break
         if bet < -bar and counts.trials > 1000:
             break
         size = min(int(size * 1.5), 16384)

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.auditing.features import ABSENT, FeatureMap, learn
-from sfumato.auditing.scores import Bayes, Column, Linear, Score, bayes, linear
+from sfumato.auditing.scores import Bayes, Column, Linear, Score, bayes, linear, together
 
 __all__ = ["Event", "Suspicion", "search"]
 
 CAUTION = 2.0  # standard errors by which training rates are discounted
-TRAINING = 60_000  # rows beyond which fits use a part of the sample
+TRAINING, BINNED = 60_000, 20_000  # rows beyond which linear and binned fits use a part of the sample
 CELLS = 4_000_000  # the most numbers in one training matrix
+PART, KEPT = 2000, 10  # of a large sample, runs that choose among scores, and scores that are swept
 
 
 @dataclass(frozen=True)
@@ -84,22 +85,44 @@ def search(
     n = min(n, max(64, CELLS // max(len(features.columns), 1)))
     a, b = features.matrix(first[:n]), features.matrix(second[:n])
     best: Suspicion | None = None
-    for score, start in _scores(a, b, deep):
-        values = score(a[start:]), score(b[start:])
-        for flipped in (False, True):
-            if flipped and not isinstance(score, Column):
-                continue
-            found = _sweep(features, score, values[::-1] if flipped else values, points, flipped)
+    for score, start in _promising(features, _scores(a, b, deep), a, b, points):
+        for flipped, side in _sides(score):
+            values = side(a[start:]), side(b[start:])
+            found = _sweep(features, side, values[::-1] if flipped else values, points, flipped)
             if best is None or found.merit > best.merit:
                 best = found
-    for score, start in _scores(b, a, deep):
-        if isinstance(score, Column):
-            continue
-        found = _sweep(features, score, (score(b[start:]), score(a[start:])), points, True)
-        if best is None or found.merit > best.merit:
-            best = found
     assert best is not None
     return best
+
+
+def _promising(
+    features: FeatureMap,
+    scores: list[tuple[Score, int]],
+    a: np.ndarray,
+    b: np.ndarray,
+    points: tuple[tuple[float, float], ...],
+) -> list[tuple[Score, int]]:
+    """The scores worth sweeping over a large sample, by their merit on a part of it."""
+    if len(a) <= 4 * PART or len(scores) <= KEPT:
+        return scores
+    ranked = []
+    for k, (score, start) in enumerate(scores):
+        merit = -math.inf
+        for flipped, side in _sides(score):
+            values = side(a[start : start + PART]), side(b[start : start + PART])
+            merit = max(merit, _sweep(features, side, values[::-1] if flipped else values, points, flipped).merit)
+        ranked.append((-merit, k))
+    return [scores[k] for _, k in sorted(ranked)[:KEPT]]
+
+
+def _sides(score: Score) -> list[tuple[bool, Score]]:
+    """The score against the second input, and its opposite (for a column both) against the first."""
+    if isinstance(score, Column):
+        return [(False, score), (True, score)]
+    if isinstance(score, Linear):
+        return [(False, score), (True, replace(score, weights=tuple(-w for w in score.weights)))]
+    opposite = tuple(tuple(-r for r in ratios) for ratios in score.ratios)
+    return [(False, score), (True, replace(score, ratios=opposite))]
 
 
 def _scores(a: np.ndarray, b: np.ndarray, deep: bool) -> list[tuple[Score, int]]:
@@ -109,10 +132,11 @@ def _scores(a: np.ndarray, b: np.ndarray, deep: bool) -> list[tuple[Score, int]]
     for k in live or [0]:
         scores += [(Column(k, 1), 0), (Column(k, -1), 0)]
     half = min(len(a) // 2, TRAINING)
-    for k in live:
-        scores.append((bayes(a[:half], b[:half], (k,)), half))
+    few = min(half, BINNED)
+    each = [bayes(a[:few], b[:few], (k,)) for k in live]
+    scores += [(score, half) for score in each]
     if len(live) > 1:
-        scores.append((bayes(a[:half], b[:half], tuple(live)), half))
+        scores.append((together(each), half))
     if deep and len(live) > 1 and half > 4 * len(live):
         fitted = linear(a[:half], b[:half], tuple(live))
         base = [k for k in live if np.all(np.isfinite(a[:half, k])) and not np.any(a[:half, k] == ABSENT)]
@@ -153,9 +177,7 @@ def _sweep(
             best = (float(merits[k]), k, point)
     merit, k, point = best
     event = Event(features, score, float(cuts[k]))
-    return Suspicion(
-        event, flipped, point, (float(p[k]), float(q[k])), (float(low[k]), float(high[k])), merit
-    )
+    return Suspicion(event, flipped, point, (float(p[k]), float(q[k])), (float(low[k]), float(high[k])), merit)
 
 
 def _cuts(one: np.ndarray, two: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,8 @@ class FeatureMap:
 
     def _base(self, outputs: Sequence[Any]) -> np.ndarray:
         if self.shape is not None:
-            flat = _stack(outputs, self.shape)
+            ragged = self.shape == RAGGED
+            flat = _ragged(outputs, len(self.names)) if ragged else _stack(outputs, self.shape)
             if flat is not None:
                 return flat
         place = {name: k for k, name in enumerate(self.names)}
@@ -69,8 +70,9 @@ def learn(outputs: Sequence[Any], record: Any, bits: bool) -> FeatureMap:
     """A feature map that fits a training sample; `bits` adds the lowest set bit of floats."""
     shape = _shape(outputs)
     if shape is not None:
-        size = math.prod(shape)
+        size = max(map(len, outputs)) if shape == RAGGED else math.prod(shape)
         names = tuple(f"output[{k}]" for k in range(size)) if shape else ("output",)
+        names = (*names, "length of output") if shape == RAGGED else names
     else:
         seen: Counter[str] = Counter()
         for output in outputs[:20000]:
@@ -80,17 +82,23 @@ def learn(outputs: Sequence[Any], record: Any, bits: bool) -> FeatureMap:
     return FeatureMap(names, shape, _rules(plain.matrix(outputs[:2000]), bits), record)
 
 
+RAGGED = (-1,)  # the shape of short lists of numbers, truths and nothings, of any length
+
+
 def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
     if isinstance(outputs, np.ndarray):
         return outputs.shape[1:] if outputs.dtype.kind in "fiub" else None
     kinds = set(map(type, outputs))
     if kinds and kinds <= _NUMBERS:
         return ()
-    if kinds in ({tuple}, {list}):
-        sizes = set(map(len, outputs))
+    if kinds and kinds <= {tuple, list}:
         inner = set(map(type, chain.from_iterable(outputs)))
-        real = bool(inner & {float, np.float64}) and inner <= _NUMBERS
-        return (sizes.pop(),) if len(sizes) == 1 and real else None
+        sizes = set(map(len, outputs))
+        if len(sizes) == 1 and inner and inner <= _NUMBERS and max(sizes) <= COLUMNS:
+            return (sizes.pop(),)
+        if max(sizes) <= POSITIONS and inner <= _NUMBERS | {bool, type(None)}:
+            return RAGGED
+        return None
     if kinds == {np.ndarray}:
         shapes = {(output.shape, output.dtype.kind in "fiub") for output in outputs}
         if len(shapes) == 1:
@@ -107,6 +115,19 @@ def _stack(outputs: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray | None:
     return table.reshape(len(outputs), -1) if table.shape[1:] == shape else None
 
 
+def _ragged(outputs: Sequence[Any], width: int) -> np.ndarray | None:
+    """Short lists side by side, filled up with `ABSENT`, and their lengths."""
+    if any(not isinstance(output, list | tuple) or len(output) >= width + 8 for output in outputs):
+        return None
+    columns = list(zip_longest(*outputs, fillvalue=ABSENT))[: width - 1]
+    try:
+        table = np.array(columns, dtype=float).T.reshape(len(outputs), len(columns))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    missing = np.full((len(outputs), width - 1 - len(columns)), ABSENT)
+    return np.column_stack([table, missing, [float(len(output)) for output in outputs]])
+
+
 def _rules(table: np.ndarray, bits: bool) -> tuple[tuple[Any, ...], ...]:
     """Which derived columns a sample deserves."""
     present = (table != ABSENT).mean(axis=0) > 0.5
@@ -114,8 +135,11 @@ def _rules(table: np.ndarray, bits: bool) -> tuple[tuple[Any, ...], ...]:
     varied.sort(key=lambda k: -len(np.unique(table[:, k])))
     rules: list[tuple[Any, ...]] = []
     numeric = [k for k in varied if len(np.unique(table[:, k])) > 2]
-    for i, a in enumerate(numeric[:6]):
-        rules += [("difference", a, b) for b in numeric[:6][i + 1 :]]
+    for i, a in enumerate(numeric[:4]):
+        rules += [("difference", a, b) for b in numeric[:4][i + 1 :]]
+    discrete = [k for k in range(table.shape[1]) if k not in numeric or len(np.unique(table[:, k])) <= 12]
+    if 1 < len(varied) <= len(discrete) <= POSITIONS + 1:
+        rules.append(("code", *discrete))
     if len(numeric) > 1:
         group = tuple(sorted(numeric))
         rules += [(how, *group) for how in ("sum", "largest", "least", "size")]
@@ -140,6 +164,9 @@ def _derive(base: np.ndarray, rule: tuple[Any, ...]) -> np.ndarray:
     with np.errstate(all="ignore"):
         if how == "bit":
             return lowest_bit(part[:, 0])
+        if how == "code":
+            known = np.where(part == ABSENT, -7.0, np.where(np.isnan(part), -5.0, np.clip(part, -1e9, 1e9)))
+            return np.asarray(known @ np.sqrt(1.0 + np.arange(len(places))))
         if how == "difference":
             value = part[:, 0] - part[:, 1]
         elif how == "sum":
@@ -157,14 +184,14 @@ def _say(names: tuple[str, ...], rule: tuple[Any, ...]) -> str:
     how, *places = rule
     if how == "bit":
         return f"exponent of the lowest set bit of {names[places[0]]}"
+    if how == "code":
+        return f"the code of {len(places)} discrete outputs together"
     if how == "difference":
         return f"{names[places[0]]} - {names[places[1]]}"
     return f"{how if how != 'size' else 'sum of magnitudes'} of {len(places)} outputs"
 
 
-def walk(
-    output: Any, path: str = "output", record: Any = None, depth: int = 0
-) -> Iterator[tuple[str, float]]:
+def walk(output: Any, path: str = "output", record: Any = None, depth: int = 0) -> Iterator[tuple[str, float]]:
     """The named numbers of one output."""
     if isinstance(output, bool | np.bool_):
         yield path, float(output)
@@ -241,9 +268,7 @@ def _text(text: str, path: str) -> Iterator[tuple[str, float]]:
         yield f"number {k} in {path}", float(number)
 
 
-def _columns(
-    table: Mapping[str, list[Any]], path: str, record: Any, depth: int
-) -> Iterator[tuple[str, float]]:
+def _columns(table: Mapping[str, list[Any]], path: str, record: Any, depth: int) -> Iterator[tuple[str, float]]:
     rows = list(zip(*table.values(), strict=True))
     yield from _nearness(rows, path, record)
     for name, column in table.items():

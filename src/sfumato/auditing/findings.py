@@ -16,7 +16,7 @@ class Evidence:
     """Two neighboring inputs and an event that is too much likelier on the first.
 
     `epsilon` is a lower limit, at the claim's `delta`, that is wrong with probability at most
-    `alpha` over the whole audit (0 when it is exact).  `event` maps an output to True or False.
+    `alpha` over the whole audit (0 when it is exact; for a sensitivity it is the move itself).  `event` maps an output to True or False.
     """
 
     attack: str
@@ -51,7 +51,7 @@ class Finding:
     """The outcome of an audit.  Finding no evidence is not a proof of privacy."""
 
     target: str
-    claim: Guarantee | str
+    claim: Guarantee | str  # words for a claim that is not about privacy, such as a sensitivity
     evidence: Evidence | None
     tried: tuple[Attempt, ...]
     timing: str | None = None
@@ -69,7 +69,8 @@ class Finding:
         return min((attempt.power for attempt in self.tried), default=float("inf"))
 
     def __str__(self) -> str:
-        lines = [f"{self.target}: claims {self.claim!r}"]
+        claim = self.claim if isinstance(self.claim, str) else repr(self.claim)
+        lines = [f"{self.target}: claims {claim}"]
         if self.evidence is None:
             lines.append("  no evidence found, which proves nothing; what was tried:")
             for attempt in self.tried:
@@ -80,15 +81,13 @@ class Finding:
             found = self.evidence
             sure = f"error at most {found.alpha:.0e}" if found.alpha else "exactly"
             lines += [
-                f"  refuted by {found.attack}: epsilon >= {found.epsilon:.4g} at delta = "
-                f"{found.delta:.3g} ({sure})",
+                f"  refuted by {found.attack}: epsilon >= {found.epsilon:.4g} at delta = {found.delta:.3g} ({sure})",
                 f"  neighbors: {found.relation}",
                 f"  event: {found.words}",
             ]
             if found.trials:
                 lines.append(
-                    f"  rates: {found.rates[0]:.4g} against {found.rates[1]:.4g} "
-                    f"in {found.trials} fresh runs each"
+                    f"  rates: {found.rates[0]:.4g} against {found.rates[1]:.4g} in {found.trials} fresh runs each"
                 )
         if self.timing is not None:
             lines.append(f"  timing, outside the error rate: {self.timing}")

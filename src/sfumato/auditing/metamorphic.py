@@ -14,7 +14,6 @@ from sfumato.auditing.features import walk
 from sfumato.auditing.findings import Attempt, Finding
 from sfumato.auditing.reporting import exact_finding
 from sfumato.auditing.running import name_of
-from sfumato.privacy.guarantees import Pure
 
 __all__ = ["audit_rowwise", "permutations"]
 
@@ -48,7 +47,7 @@ def audit_rowwise(function: Callable[[list[Any]], Sequence[Any]], records: Seque
             if len(one) != 1 or len(two) != 2 or dict(walk(one[0])) != dict(walk(two[0])):
                 return exact_finding(
                     name_of(function),
-                    Pure(0.0),
+                    "acts row by row",
                     attack="row by row",
                     neighbors=(beside, alone),
                     relation="one row beside another row, and alone",
@@ -56,4 +55,4 @@ def audit_rowwise(function: Callable[[list[Any]], Sequence[Any]], records: Seque
                     epsilon=float("inf"),
                 )
     tried = Attempt("row by row", f"{len(records) ** 2} pairs of rows", runs, 0.0)
-    return Finding(name_of(function), Pure(0.0), None, (tried,))
+    return Finding(name_of(function), "acts row by row", None, (tried,))

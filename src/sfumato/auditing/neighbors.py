@@ -70,11 +70,7 @@ def pairs_for(
         return list(islice(_vectors(examples, relation), MOST))
     shape, rows = shape_of(examples[0])
     others = [shape_of(example)[1] for example in examples[1:]]
-    pool = (
-        list(records)
-        if records is not None
-        else records_for(shape, [*rows, *chain.from_iterable(others)], bounds)
-    )
+    pool = list(records) if records is not None else records_for(shape, [*rows, *chain.from_iterable(others)], bounds)
     streams = [_of_tables(shape, [rows, *others], pool, relation)]
     if isinstance(unit, Person):
         streams = [_of_people(shape, rows, pool, relation, unit)]
@@ -84,13 +80,21 @@ def pairs_for(
 
 
 def _merged(streams: list[Iterator[Pair]]) -> Iterator[Pair]:
+    """Distinct pairs: four of the first stream for each one of the others."""
     seen: set[str] = set()
-    for stream in streams:
-        for pair in stream:
-            key = f"{_key(pair.first)}|{_key(pair.second)}"
-            if key not in seen:
-                seen.add(key)
-                yield pair
+    turns = [(stream, 4 if k == 0 else 1) for k, stream in enumerate(streams)]
+    while turns:
+        left = []
+        for stream, share in turns:
+            taken = list(islice(stream, share))
+            for pair in taken:
+                key = f"{_key(pair.first)}|{_key(pair.second)}"
+                if key not in seen:
+                    seen.add(key)
+                    yield pair
+            if taken:
+                left.append((stream, share))
+        turns = left
 
 
 def _key(data: Any) -> str:

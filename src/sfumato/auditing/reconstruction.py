@@ -98,9 +98,7 @@ def audit_reconstruction(
     start = time.perf_counter()
     runner, rng = Runner(target, generator, seed), np.random.default_rng(seed)
     names = [k for k in DECODERS if k != "consistency" or matrix.shape[1] <= EXHAUSTIVE]
-    scores = {
-        k: np.mean([_round(runner, matrix, DECODERS[k], rng)[0].mean() for _ in range(3)]) for k in names
-    }
+    scores = {k: np.mean([_round(runner, matrix, DECODERS[k], rng)[0].mean() for _ in range(3)]) for k in names}
     best = max(names, key=lambda k: scores[k])
     once = time.perf_counter()
     right, bits = _round(runner, matrix, DECODERS[best], rng)

@@ -78,9 +78,7 @@ def _floats(seen: list[float], bounds: tuple[float, float] | None, nulls: bool) 
     return _distinct(ordinary, wide, [None] if nulls else [])
 
 
-def _rows(
-    parts: list[list[Any]], bounds: tuple[float, float] | None, dtype: np.dtype[Any] | None
-) -> list[Any]:
+def _rows(parts: list[list[Any]], bounds: tuple[float, float] | None, dtype: np.dtype[Any] | None) -> list[Any]:
     """Rows from column values: seen rows, all at one corner, one column moved, mixed corners."""
     pools = [_values(part, bounds, dtype) for part in parts]
     rows = [tuple(part[k] for part in parts) for k in range(min(3, len(parts[0])))]
@@ -100,9 +98,7 @@ def _collections(rows: Sequence[Any]) -> list[Any]:
     maker = type(rows[0])
     items = list(dict.fromkeys(item for row in rows for item in row))
     rare: Any = WORD if items and isinstance(items[0], str) else CANARY
-    return _distinct(
-        [*rows][:5], [maker(()), maker(items), maker(items[:1]), maker((rare,)), maker(items * 5)]
-    )
+    return _distinct([*rows][:5], [maker(()), maker(items), maker(items[:1]), maker((rare,)), maker(items * 5)])
 
 
 def _distinct(*groups: Sequence[Any]) -> list[Any]:

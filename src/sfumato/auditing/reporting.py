@@ -90,7 +90,5 @@ def exact_finding(
     script: str = "",
 ) -> Finding:
     """Evidence by computation: no sampling, no error rate."""
-    evidence = Evidence(
-        attack, neighbors, relation, words, event or bool, epsilon, delta, 0.0, rates, 0, script
-    )
+    evidence = Evidence(attack, neighbors, relation, words, event or bool, epsilon, delta, 0.0, rates, 0, script)
     return Finding(name, claim, evidence, (Attempt(attack, words, 0, 0.0),))

@@ -8,6 +8,7 @@ logistic regression; a direction in which noise cancels stands out in it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.special import expit
 
 from sfumato.auditing.features import ABSENT
 
-__all__ = ["Bayes", "Column", "Linear", "Score", "bayes", "linear"]
+__all__ = ["Bayes", "Column", "Linear", "Score", "bayes", "linear", "together"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,16 @@ def bayes(first: np.ndarray, second: np.ndarray, places: tuple[int, ...]) -> Bay
         edges.append(tuple(edge.tolist()))
         ratios.append(tuple(ratio.tolist()))
     return Bayes(places, tuple(atoms), tuple(edges), tuple(ratios))
+
+
+def together(scores: Sequence[Bayes]) -> Bayes:
+    """The sum of binned scores."""
+    return Bayes(
+        tuple(place for score in scores for place in score.places),
+        tuple(atoms for score in scores for atoms in score.atoms),
+        tuple(edges for score in scores for edges in score.edges),
+        tuple(ratios for score in scores for ratios in score.ratios),
+    )
 
 
 def _tame(part: np.ndarray, center: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Which pair, which event: many pairs get few runs, the most suspicious get more, fresh runs decide.
 
-Training runs are shared by all pairs that have an input in common.  After each round the pairs are
-ranked by their best event, the better part goes on with four times the runs, and every suspicion that
-fresh runs can settle soon is put to the test at once.
+Training runs are shared by all pairs that have an input in common.  In each round all pairs are screened,
+the best are searched, every suspicion that fresh runs can settle soon is put to the test at once, and the
+better third goes on with four times the runs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sfumato.auditing.confirming import Draw, Errors, Outcome, confirm, least_epsilon, runs_needed
 from sfumato.auditing.events import Suspicion, search
 from sfumato.auditing.neighbors import Pair
+from sfumato.auditing.screening import Screen
 
 __all__ = ["Hunt", "hunt"]
 
-ROUNDS = (40, 160, 640, 2560, 10240, 40960, 163840)
+ROUNDS = (40, 160, 640, 2560, 10240, 40960, 163840, 655360)
+SEARCHED = (6, 5, 4, 3, 2, 1, 1, 1)  # pairs that get a full search in each round
 STORED = 40_000_000  # numbers kept in training samples at most
+BIG = 5000  # runs beyond which screening adds nothing to the search
 
 
 @dataclass
@@ -30,20 +35,160 @@ class Hunt:
     pair: Pair | None = None
     suspicion: Suspicion | None = None
     outcome: Outcome | None = None
-    alpha: float = 0.0
     pairs: int = 0
     runs: int = 0
     power: float = math.inf
     samples: dict[int, Any] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Lead:
     pair: Pair
     keys: tuple[int, int]
+    order: int
+    merit: float = -math.inf
     suspicion: Suspicion | None = None
-    needed: float = math.inf
-    failed: int = 0
+
+    @property
+    def inputs(self) -> tuple[Any, Any]:
+        return self.pair.first, self.pair.second
+
+
+class _Search:
+    """One hunt under way."""
+
+    def __init__(
+        self,
+        draw: Draw,
+        pairs: Sequence[Pair],
+        points: tuple[tuple[float, float], ...],
+        errors: Errors,
+        bits: bool,
+        deadline: float,
+    ) -> None:
+        self.draw, self.points, self.errors, self.bits = draw, points, errors, bits
+        self.deadline = deadline
+        self.result = Hunt()
+        self.leads = _leads(pairs)
+        self.drawing = 0.0
+
+    def left(self) -> float:
+        return self.deadline - time.perf_counter()
+
+    def pace(self) -> float:
+        return self.drawing / max(self.result.runs, 1)
+
+    def run(self) -> Hunt:
+        for step, size in enumerate(ROUNDS):
+            self._sample(size, 0.35 * self.left())
+            self._rank(size, step)
+            if self._settle(size):
+                return self.result
+            self._cut(size)
+            cost = 2 * len(self.leads) * 4 * size * self.pace()
+            if self.left() <= 0 or cost > 0.35 * self.left() or self._full(4 * size):
+                break
+        self._finish()
+        return self.result
+
+    def _sample(self, size: int, allowed: float) -> None:
+        """Bring the samples of all leads to `size` runs; leads that time forbids are dropped."""
+        stop = time.perf_counter() + allowed
+        alive = {key for lead in self.leads for key in lead.keys}
+        samples = self.result.samples
+        for key in [key for key in samples if key not in alive]:
+            del samples[key]
+        for k, lead in enumerate(self.leads):
+            if k and time.perf_counter() > stop:
+                self.leads = self.leads[:k]
+                break
+            for key, data in zip(lead.keys, lead.inputs, strict=True):
+                have = samples.get(key)
+                missing = size - (0 if have is None else len(have))
+                if missing > 0:
+                    fresh = self._draw(data, missing)
+                    samples[key] = fresh if have is None else _join(have, fresh)
+        self.result.pairs = max(self.result.pairs, len(self.leads))
+
+    def _draw(self, data: Any, count: int) -> Any:
+        start = time.perf_counter()
+        fresh = self.draw(data, count)
+        self.drawing += time.perf_counter() - start
+        self.result.runs += count
+        return fresh
+
+    def _rank(self, size: int, step: int) -> None:
+        """Screen all leads, search the best of them, and sort."""
+        stop = time.perf_counter() + 0.35 * self.left()
+        if size < BIG and len(self.leads) > SEARCHED[step]:
+            samples = {key: self.result.samples[key] for lead in self.leads for key in lead.keys}
+            screen = Screen(samples, self.bits)
+            for k, lead in enumerate(self.leads):
+                lead.merit = screen.merit(*lead.keys, self.points)
+                if k and time.perf_counter() > stop:
+                    break
+        self.leads.sort(key=lambda lead: -lead.merit)
+        stop = time.perf_counter() + 0.35 * self.left()
+        for k, lead in enumerate(self.leads[: SEARCHED[step]]):
+            if k and time.perf_counter() > stop:
+                break
+            first, second = (self.result.samples[key] for key in lead.keys)
+            deep = step > 0 or len(self.leads) < 8
+            lead.suspicion = search(first, second, self.points, lead.pair.record, bits=self.bits, deep=deep)
+            lead.merit = max(lead.suspicion.merit, lead.merit if size < BIG else -math.inf)
+        self.leads.sort(key=lambda lead: -lead.merit)
+
+    def _settle(self, size: int) -> bool:
+        """Put to the test what fresh runs can settle soon."""
+        hopeful = []
+        for lead in self.leads:
+            if lead.suspicion is not None:
+                needed = runs_needed(lead.suspicion, self.errors.peek())
+                if needed <= max(300.0, 1.5 * size):
+                    hopeful.append((needed, lead))
+        hopeful.sort(key=lambda item: item[0])
+        for needed, lead in hopeful[:3]:
+            stop = min(self.deadline, time.perf_counter() + 0.4 * max(self.left(), 0.0))
+            if self._try(lead, stop, 4 * needed + 64):
+                return True
+        return False
+
+    def _cut(self, size: int) -> None:
+        pace = max(self.pace(), 1e-9)
+        affordable = int(0.3 * self.left() / pace / (8 * size))
+        kept = max(1, min(max(3, len(self.leads) // 3), affordable))
+        best = self.leads[: max(1, kept - kept // 3)]
+        plain = sorted((lead for lead in self.leads if lead not in best), key=lambda lead: lead.order)
+        self.leads = best + plain[: kept - len(best)]  # rare events show late: simple pairs stay
+
+    def _full(self, size: int) -> bool:
+        some = next(iter(self.result.samples.values()), [0.0])
+        width = np.size(some[0]) if isinstance(some[0], np.ndarray | float) else 12
+        return 2 * size * width * len(self.leads) > STORED
+
+    def _try(self, lead: _Lead, deadline: float, most: float) -> bool:
+        """One attempt on fresh runs; the error it may make is spent whatever it finds."""
+        assert lead.suspicion is not None
+        alpha = self.errors.next()
+        outcome = confirm(self.draw, lead.inputs, lead.suspicion, alpha, deadline=deadline, most=most)
+        trials = outcome.counts.trials
+        self.result.runs += 2 * trials
+        power = least_epsilon(outcome.counts.rates, trials, lead.suspicion.claim, alpha)
+        self.result.power = min(self.result.power, power)
+        if outcome.refuted:
+            self.result.pair, self.result.suspicion = lead.pair, lead.suspicion
+            self.result.outcome = outcome
+        return outcome.refuted
+
+    def _finish(self) -> None:
+        """What time is left goes to the best leads, most of it to the first."""
+        chosen = [lead for lead in self.leads if lead.suspicion is not None][:2]
+        for k, lead in enumerate(chosen):
+            if self.left() <= 0 and k:
+                return
+            share = 1.0 if k == len(chosen) - 1 else 0.7
+            if self._try(lead, time.perf_counter() + share * max(self.left(), 0.0), math.inf):
+                return
 
 
 def hunt(
@@ -56,115 +201,24 @@ def hunt(
     deadline: float,
 ) -> Hunt:
     """Search all pairs for an event until `deadline`; stop at the first that fresh runs confirm."""
-    result = Hunt(pairs=len(pairs))
-    leads = _leads(pairs)
-    start = time.perf_counter()
-    for step, size in enumerate(ROUNDS):
-        _train(result, draw, leads, points, size, bits, step, deadline)
-        leads = [lead for lead in leads if lead.suspicion is not None]
-        leads.sort(key=lambda lead: -lead.suspicion.merit)  # type: ignore[union-attr]
-        for lead in leads:
-            lead.needed = runs_needed(lead.suspicion, errors.peek())  # type: ignore[arg-type]
-        hopeful = sorted(
-            (x for x in leads if 4 * x.needed <= _affordable(size, step)), key=lambda x: x.needed
-        )
-        for lead in hopeful[:3]:
-            if _try(result, draw, lead, errors, min(deadline, time.perf_counter() + 5), 6 * lead.needed):
-                return result
-        left = deadline - time.perf_counter()
-        pace = (time.perf_counter() - start) / max(result.runs, 1)
-        leads = leads[: max(1, min(len(leads) // 3, int(0.25 * left / pace / (8 * size)) + 1))]
-        if left <= 0 or not leads or pace * 8 * size > 0.3 * left or _full(result, size):
-            break
-    _finish(result, draw, leads, errors, deadline)
-    return result
-
-
-def _affordable(size: int, step: int) -> float:
-    return max(1200.0, 6.0 * size) if step < 5 else 4.0 * size
-
-
-def _full(result: Hunt, size: int) -> bool:
-    some = next(iter(result.samples.values()), [0.0])
-    width = getattr(some[0], "size", 8)
-    return 8 * size * width > STORED
+    return _Search(draw, pairs, points, errors, bits, deadline).run()
 
 
 def _leads(pairs: Sequence[Pair]) -> list[_Lead]:
-    """Equal inputs share their training runs, by identity of their printed form."""
+    """Equal inputs share their training runs."""
     known: dict[str, int] = {}
     leads = []
-    for pair in pairs:
-        keys = [
-            known.setdefault(f"{type(d).__name__}{_print(d)}", len(known)) for d in (pair.first, pair.second)
-        ]
-        leads.append(_Lead(pair, (keys[0], keys[1])))
+    for order, pair in enumerate(pairs):
+        keys = [known.setdefault(f"{type(d).__name__}{_print(d)}", len(known)) for d in (pair.first, pair.second)]
+        leads.append(_Lead(pair, (keys[0], keys[1]), order))
     return leads
 
 
 def _print(data: Any) -> str:
-    return repr(data.tolist()) if hasattr(data, "tolist") else repr(data)
-
-
-def _train(
-    result: Hunt,
-    draw: Draw,
-    leads: list[_Lead],
-    points: tuple[tuple[float, float], ...],
-    size: int,
-    bits: bool,
-    step: int,
-    deadline: float,
-) -> None:
-    """Bring every lead's samples to `size` runs and search for its best event."""
-    alive = {key for lead in leads for key in lead.keys}
-    for key in [key for key in result.samples if key not in alive]:
-        del result.samples[key]
-    for lead in leads:
-        if time.perf_counter() > deadline and step:
-            return
-        for key, data in zip(lead.keys, (lead.pair.first, lead.pair.second), strict=True):
-            have = result.samples.get(key)
-            missing = size - (0 if have is None else len(have))
-            if missing > 0:
-                fresh = draw(data, missing)
-                result.runs += missing
-                result.samples[key] = fresh if have is None else _join(have, fresh)
-        first, second = (result.samples[key] for key in lead.keys)
-        lead.suspicion = search(first, second, points, lead.pair.record, bits=bits, deep=step >= 1)
+    return repr(data.tolist()) if isinstance(data, np.ndarray) else repr(data)
 
 
 def _join(have: Any, fresh: Any) -> Any:
-    if hasattr(have, "dtype") and hasattr(fresh, "dtype"):
-        import numpy as np
-
+    if isinstance(have, np.ndarray) and isinstance(fresh, np.ndarray):
         return np.concatenate([have, fresh])
     return [*have, *fresh]
-
-
-def _try(result: Hunt, draw: Draw, lead: _Lead, errors: Errors, deadline: float, most: float) -> bool:
-    """One attempt on fresh runs; the error it may make is spent whatever it finds."""
-    assert lead.suspicion is not None
-    alpha = errors.next()
-    data = (lead.pair.first, lead.pair.second)
-    outcome = confirm(draw, data, lead.suspicion, alpha, deadline=deadline, most=most)
-    result.runs += 2 * outcome.counts.trials
-    lead.failed += 1
-    power = least_epsilon(outcome.counts.rates, outcome.counts.trials, lead.suspicion.claim, alpha)
-    result.power = min(result.power, power)
-    if outcome.refuted:
-        result.pair, result.suspicion, result.outcome = lead.pair, lead.suspicion, outcome
-        result.alpha = alpha
-    return outcome.refuted
-
-
-def _finish(result: Hunt, draw: Draw, leads: list[_Lead], errors: Errors, deadline: float) -> None:
-    """What time is left goes to the best leads, the most promising first."""
-    chosen = [lead for lead in leads if lead.suspicion is not None][:3]
-    for k, lead in enumerate(chosen):
-        left = deadline - time.perf_counter()
-        if left <= 0 and k:
-            return
-        share = 1.0 if k == len(chosen) - 1 else 0.6
-        if _try(result, draw, lead, errors, time.perf_counter() + share * max(left, 0.0), math.inf):
-            return

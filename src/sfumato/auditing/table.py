@@ -63,6 +63,4 @@ def render(rows: Iterable[tuple[Target, Finding]]) -> str:
         lines.append((target.name, repr(finding.claim), shown, tried, power, f"{finding.seconds:.1f}"))
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     ruled = [lines[0], tuple("-" * width for width in widths), *lines[1:]]
-    return "\n".join(
-        "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in ruled
-    )
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in ruled)

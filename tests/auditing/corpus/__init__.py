@@ -1,0 +1,1 @@
+"""Planted bugs, each a small faulty mechanism beside its correct twin."""

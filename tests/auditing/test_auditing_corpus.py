@@ -1,0 +1,66 @@
+"""Every planted bug is found and no twin is accused.
+
+Power: faulty mechanisms get at most 5 s each (they stop at the first evidence), twins 1 s; the error
+rate of each audit is ALPHA over the number of audits, so a false alarm in the whole file has probability
+at most 1e-6.  Seeds are fixed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from corpus import channels, documents, floats, precision, sparse, sums
+from corpus.case import Case
+
+from sfumato.auditing import audit
+
+CASES = [*floats.CASES, *sparse.CASES, *sums.CASES, *channels.CASES, *documents.CASES, *precision.CASES]
+ALPHA = 1e-6 / (2 * len(CASES))
+ROWS = range(1, 25)
+
+
+def attack(case: Case, target: Any, seconds: float) -> Any:
+    return case.by(target, case.claim, **{"seconds": seconds, "alpha": ALPHA, "seed": 1, **case.options})
+
+
+def named(cases: list[Case], heavy: bool) -> list[Any]:
+    return [pytest.param(case, id=case.name) for case in cases if case.heavy == heavy]
+
+
+@pytest.mark.parametrize("case", named(CASES, heavy=False))
+def test_planted_bug_is_found_within_five_seconds(case: Case) -> None:
+    finding = attack(case, case.faulty, 5.0)
+    assert finding.refuted, str(finding)
+    assert finding.evidence.script
+
+
+@pytest.mark.parametrize("case", named(CASES, heavy=False))
+def test_twin_is_not_accused(case: Case) -> None:
+    finding = attack(case, case.correct, 1.0)
+    assert not finding.refuted, str(finding)
+    assert "passed" not in str(finding)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", named(CASES, heavy=True))
+def test_fine_bug_is_found_within_a_minute(case: Case) -> None:
+    assert attack(case, case.faulty, 60.0).refuted
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_twin_is_not_accused_in_a_long_audit(case: Case) -> None:
+    finding = attack(case, case.correct, 20.0)
+    assert not finding.refuted, str(finding)
+
+
+def test_time_of_a_sampler_is_reported_apart() -> None:
+    faulty = audit(channels.TIMED.faulty, channels.TIMED.claim, seconds=5.0, seed=1)
+    assert faulty.timing is not None
+    assert not faulty.refuted
+    assert audit(channels.TIMED.correct, channels.TIMED.claim, seconds=2.0, seed=1).timing is None
+
+
+def test_every_row_of_the_list_has_a_planted_bug() -> None:
+    assert {case.row for case in CASES} | {channels.TIMED.row} >= set(ROWS)
