@@ -8,7 +8,7 @@ import pytest
 from scripted import Scripted
 
 from sfumato.randomness import seeded
-from sfumato.sampling import DiscreteGaussian, DiscreteLaplace, Geometric, Staircase, drawing, uniform
+from sfumato.sampling import DiscreteGaussian, DiscreteLaplace, Geometric, Staircase, cube, drawing, uniform
 from sfumato.sampling import gaussian as gaussian_module
 from sfumato.sampling import geometric as geometric_module
 from sfumato.sampling import laplace as laplace_module
@@ -152,7 +152,7 @@ def test_rounded_normal_cells_are_exact(sigma):
         assert abs(weights[z] / total - truth) <= RELATIVE * truth  # cut at 14 sigma: 1e-43
 
 
-@pytest.mark.parametrize(("scale", "dimension"), [(2.0, 1), (0.3, 3), (50.0, 12)])
+@pytest.mark.parametrize(("scale", "dimension"), [(2.0, 1), (0.3, 3), (50.0, 12), (0.01, 100)])
 def test_the_cube_radius_has_its_generating_function(scale, dimension):
     table = _eulerian_table(scale, dimension)
     found = outcome_probabilities(table)
@@ -162,10 +162,26 @@ def test_the_cube_radius_has_its_generating_function(scale, dimension):
     whole = mpmath.fsum(found.values())
     for j, number in enumerate(numbers):
         truth = number * q**j / total
-        assert abs(found[j, 0] / whole - truth) <= RELATIVE * truth
+        assert abs(found[j, 0] / whole - truth) <= RELATIVE * truth + mpmath.mpf(2) ** (8 - BITS)
     x = Fraction(1, 7)  # sum (2R+1)^d x^R (1-x)^(d+1) is the polynomial
     series = sum((2 * r + 1) ** dimension * x**r for r in range(200)) * (1 - x) ** (dimension + 1)
     assert abs(series - sum(number * x**j for j, number in enumerate(numbers))) < Fraction(1, 10**100)
+
+
+@pytest.mark.parametrize(("scale", "dimension"), [(2.0, 12), (0.3, 40), (50.0, 200), (0.01, 300), (0.001, 700)])
+def test_the_cube_weights_in_doubles_are_within_their_bound(scale, dimension):
+    """Also where exp(-1 / scale) is no double and neighbors differ by thousands of bits."""
+    near, top = cube._tilted(scale, dimension)
+    low, high = cube._exact_weights(scale, dimension, top, 2000)
+    relied = 0
+    for w, less, more in zip(near.tolist(), low, high, strict=True):
+        truth = Fraction(less + more, 2 << 2000)
+        if w:
+            relied += 1
+            assert abs(Fraction(w) / truth - 1) < cube.STEP * dimension
+        else:
+            assert truth < cube.TINY
+    assert relied >= 2
 
 
 @pytest.mark.parametrize("x", ["0", "1", "1/3", "40", "1/1000000007", "700", "12345/7", "3/1152921504606846976"])

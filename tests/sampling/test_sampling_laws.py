@@ -111,7 +111,7 @@ def test_moments_at_large_scales(scale):
         assert RoundedNormal(scale).pmf(int(3 * scale)) == pytest.approx(float(cell), rel=1e-11)
 
 
-@pytest.mark.parametrize(("scale", "dimension"), [(0.5, 1), (2.0, 2), (3.0, 4), (1.0, 20)])
+@pytest.mark.parametrize(("scale", "dimension"), [(0.5, 1), (2.0, 2), (3.0, 4), (1.0, 20), (0.003, 500)])
 def test_the_cube_matches_sums_over_shells(scale, dimension):
     law = CubeNoise(scale, dimension)
     with mpmath.workdps(40):
@@ -217,6 +217,7 @@ def test_other_refusals():
         (lambda: DiscreteGaussian(1.0).quantile(1.0), "beta"),
         (lambda: CubeNoise(1.0, 0), "dimension"),
         (lambda: CubeNoise(1e15, 1000), "dimension"),
+        (lambda: CubeNoise(1.0, 10_001), "dimension"),
         (lambda: bernoulli(1.5, 3, rng), "p must"),
         (lambda: bernoulli_exp(-1, 3, rng), "x must"),
         (lambda: bernoulli_exp(math.inf, 3, rng), "x must"),

@@ -24,12 +24,14 @@ from sfumato.sampling.drawing import Shape
 from sfumato.sampling.fixedpoint import exp_minus
 from sfumato.sampling.geometric import Geometric
 from sfumato.sampling.law import check_scale, least_integer
-from sfumato.sampling.table import Outcome, Table, tabulate
+from sfumato.sampling.table import WIDTH, Outcome, Table, tabulate
 from sfumato.sampling.uniform import below
 
 __all__ = ["CubeNoise"]
 
-LARGEST = 1024  # dimensions; the Eulerian numbers take a second there
+LARGEST = 10_000  # dimensions; the weights of E take seconds there
+STEP = 2.0**-50  # relative error of one step of their recurrence
+TINY = 2.0**-900  # of the largest weight
 DIRECT = 2e5  # radii summed one by one below this many
 SPREAD = 800  # scales beyond the mean, where doubles end
 REACH = 2**55  # of (dimension + 1) * scale, so that draws stay inside int64
@@ -105,9 +107,8 @@ class CubeNoise:
 
     def _log_total(self) -> float:
         """ln of the sum of exp(-||z||_inf / scale) over the lattice: B_d(q) / (1 - q)^d."""
-        logs = _log_weights(self.scale, self.dimension)
-        top = float(logs.max())
-        total = math.log(math.fsum(np.exp(logs - top).tolist())) + top
+        weights, top = _tilted(self.scale, self.dimension)
+        total = math.log(math.fsum(weights.tolist())) + top * math.log(2)
         return total - self.dimension * math.log(-math.expm1(-1 / self.scale))
 
 
@@ -124,19 +125,37 @@ def _norm_tails(scale: float, dimension: int) -> npt.NDArray[np.float64]:
     return upper
 
 
-def _log_weights(scale: float, dimension: int) -> npt.NDArray[np.float64]:
-    numbers = eulerian(dimension)
-    return np.array([math.log(number) - j / scale for j, number in enumerate(numbers)])
-
-
 def _moments(scale: float, dimension: int) -> tuple[float, float]:
     """Mean and variance of E."""
-    logs = _log_weights(scale, dimension)
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
+    weights = _tilted(scale, dimension)[0]
+    weights = weights / weights.sum()
     j = np.arange(dimension + 1)
     mean = float(weights @ j)
     return mean, float(weights @ (j - mean) ** 2)
+
+
+@lru_cache(maxsize=16)
+def _tilted(scale: float, dimension: int) -> tuple[npt.NDArray[np.float64], int]:
+    """(w, top) with w[j] 2**top = [x^j]B_d exp(-j / scale) within a relative STEP * dimension.
+
+    The recurrence has positive terms and at most five roundings a step (one of them that of q).  Each entry
+    carries its own exponent, since neighbors may differ by any power; w is 0 below TINY.
+    """
+    q, _ = exp_minus(1 / Fraction(scale), 1600)  # at least exp(-1000), about 2**-1443
+    shift = q.bit_length() - 1600
+    tilt = (q >> q.bit_length() - 64) * 2.0**-64  # q = tilt 2**shift, beyond the range of doubles
+    size, power = np.ones(1), np.zeros(1, dtype=np.int64)
+    odd = 2.0 * np.arange(dimension + 1) + 1
+    for n in range(1, dimension + 1):
+        stay, move = np.append(odd[:n] * size, 0.0), np.append(0.0, odd[n - 1 :: -1] * size * tilt)
+        here, there = np.append(power, power[-1] + shift), np.append(power[0], power + shift)
+        top = np.maximum(here, there)
+        total = np.ldexp(stay, np.maximum(here - top, -1000)) + np.ldexp(move, np.maximum(there - top, -1000))
+        size, change = np.frexp(total)
+        power = top + change
+    highest = int(power.max())
+    weights = np.where(power - highest >= -900, np.ldexp(size, np.maximum(power - highest, -900)), 0.0)
+    return weights, highest
 
 
 def _extra(table: Table, count: int, rng: Rng) -> Integers:
@@ -154,23 +173,33 @@ def _extra(table: Table, count: int, rng: Rng) -> Integers:
 
 @lru_cache(maxsize=64)
 def _eulerian_table(scale: float, dimension: int) -> Table:
-    """P(E = j) proportional to [x^j]B_d exp(-j / scale)."""
-    numbers, rate = eulerian(dimension), 1 / Fraction(scale)
-    logs = [math.log2(number) - j * math.log2(math.e) / scale for j, number in enumerate(numbers)]
-    top = round(max(logs))
+    """P(E = j) proportional to [x^j]B_d exp(-j / scale): from doubles, and exactly where they do not decide."""
+    near, top = _tilted(scale, dimension)
+    error = STEP * dimension
 
     def weigh(bits: int) -> Iterator[tuple[Outcome, int, int, int]]:
-        encl = []
-        for j, number in enumerate(numbers):
-            guard = max(0, number.bit_length() - top) + 8  # the weight is below 2; its number may not be
-            low, high = exp_minus(rate * j, bits + guard)
-            encl.append((low * number >> guard + top, (high * number >> guard + top) + 1))
-        later = sum(high for _, high in encl)
-        for j, (low, high) in enumerate(encl):
-            later -= high
-            yield (j, 0), low, high, later
+        if bits <= WIDTH:
+            low = [int(math.ldexp(w * (1 - error), bits)) for w in near.tolist()]
+            high = [int(math.ldexp(w * (1 + error) + TINY, bits)) + 1 for w in near.tolist()]
+        else:
+            low, high = _exact_weights(scale, dimension, top, bits)
+        later = sum(high)
+        for j in range(dimension + 1):
+            later -= high[j]
+            yield (j, 0), low[j], high[j], later
 
     return tabulate(weigh)
+
+
+def _exact_weights(scale: float, dimension: int, top: int, bits: int) -> tuple[list[int], list[int]]:
+    """Enclosures of 2**bits [x^j]B_d exp(-j / scale) 2**-top from the Eulerian numbers themselves."""
+    low, high = [], []
+    for j, number in enumerate(eulerian(dimension)):
+        guard = max(0, number.bit_length() - top) + 8  # the weight is below 2; its number may not be
+        less, more = exp_minus(j / Fraction(scale), bits + guard)
+        low.append(less * number >> guard + top)
+        high.append((more * number >> guard + top) + 1)
+    return low, high
 
 
 @lru_cache(maxsize=64)
