@@ -1,0 +1,71 @@
+"""Answers as a terminal table: the largest cells of each release, with error bars and certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.release import Release
+from sfumato.report.answers import Answers, answers, cost
+
+__all__ = ["answer_table", "certified", "full_table"]
+
+SHOWN = 4  # cells of a grouped release
+
+
+def answer_table(releases: Sequence[Release], stored: Collection[str] = ()) -> Any:
+    """One block for each release."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("release", overflow="fold")
+    table.add_column("")
+    table.add_column("answer", justify="right")
+    table.add_column("95% interval", justify="right")
+    table.add_column("cost")
+    table.add_column("certificate")
+    for release in releases:
+        price = "stored: free" if release.name in stored else cost(release.guarantee)
+        for place, cells in enumerate(_rows(release)):
+            first = (release.name, price, certified(release.certificate)) if place == 0 else ("", "", "")
+            table.add_row(first[0], *cells, first[1], first[2])
+    return table
+
+
+def full_table(shown: Answers) -> Any:
+    """Every row of one release."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, numeric in zip(shown.headings, shown.numeric, strict=True):
+        table.add_column(heading, justify="right" if numeric else "left")
+    for row in shown.rows:
+        table.add_row(*row)
+    return table
+
+
+def _rows(release: Release) -> list[tuple[str, str, str]]:
+    """(cell, answer, interval) of the largest answers, or of all when they are few."""
+    columns = release.table().to_pydict()
+    rows = [_cell(release, dict(zip(answers(release).headings, row, strict=True))) for row in answers(release).rows]
+    if "estimate" in columns and "probability" not in columns and len(rows) > SHOWN + 1:
+        ordered = release.question.cells.keys[0].starts is not None
+        order = sorted(range(len(rows)), key=lambda i: 0 if ordered else -columns["estimate"][i])
+        rows = [rows[i] for i in order]
+    if len(rows) > SHOWN + 1:
+        return [*rows[:SHOWN], (f"… {len(rows) - SHOWN:,} more", "", "")]
+    return rows or [("no key found", "", "")]
+
+
+def _cell(release: Release, row: dict[str, str]) -> tuple[str, str, str]:
+    answer = row.pop("answer", None) or row.pop("item", "")
+    interval = next((row.pop(name) for name in list(row) if name.endswith("interval")), "")
+    return ", ".join(f"#{text}" if name == "rank" else text for name, text in row.items()), answer, interval
+
+
+def certified(found: Certificate | NoBoundKnown) -> str:
+    """A certificate in a few characters; the whole of it is in the release."""
+    return f"within {found.words().split()[3]} × best" if isinstance(found, Certificate) else "no bound known"

@@ -1,0 +1,132 @@
+"""The commands and their help.  Everything heavy is imported inside the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.failures import EXIT_CODES, explain
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="sfumato",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Private answers with their guarantee, error bar and certificate.\n\n"
+    "[bold]draft[/] a plan for your table, fill in what is public, look at it with [bold]plan[/] (free), "
+    f"then [bold]publish[/].\n\n{EXIT_CODES}",
+)
+ledgers = typer.Typer(no_args_is_help=True, help="Look at a ledger: what was spent, and whether it was tampered with.")
+app.add_typer(ledgers, name="ledger")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.", show_default=False)]
+
+
+@app.command(epilog="Example: sfumato draft people.parquet --out people.toml")
+def draft(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet or DuckDB.", show_default=False)],
+    table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the plan; otherwise it is printed.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a starting plan from column names and types, never from values."""
+    from sfumato.cli.draft import run
+
+    run(file, table, out, json)
+
+
+@app.command(epilog="Example: sfumato plan people.toml")
+def plan(plan: PlanFile, json: Json = False) -> None:
+    """Show what each release would cost and how accurate it would be; spends nothing, reads no data."""
+    from sfumato.cli.plan import run
+
+    run(plan, json)
+
+
+@app.command(epilog="Example: sfumato publish people.toml --out people-report")
+def publish(
+    plan: PlanFile,
+    out: Annotated[Path | None, typer.Option(help="Directory for releases and report; default: beside the plan.")] = None,
+    json: Json = False,
+) -> None:
+    """Release everything in a plan, in order.  Run it again after a crash: what is stored costs nothing."""
+    from sfumato.cli.publish import run
+
+    run(plan, out, json)
+
+
+@app.command(epilog="Example: sfumato show people-report/releases/mean-height.json")
+def show(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A .json or .parquet release.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Show a saved release: answers, error bars, guarantee, certificate."""
+    from sfumato.cli.show import run
+
+    run(release, json)
+
+
+@app.command(epilog="Examples: sfumato audit mypackage.noise:release --epsilon 1 | sfumato audit people.toml --release people")
+def audit(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="module:function, or a plan.", show_default=False)],
+    release: Annotated[str | None, typer.Option(help="The release of the plan to attack.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="The claim's epsilon.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The claim's delta.")] = None,
+    rho: Annotated[float | None, typer.Option(help="The claim's rho, instead of epsilon.")] = None,
+    seconds: Annotated[float, typer.Option(help="How long to look for evidence.")] = 60.0,
+    json: Json = False,
+) -> None:
+    """Attack a privacy claim; exit code 1 when there is evidence against it.  No evidence proves nothing."""
+    from sfumato.cli.audit import run
+
+    run(target, release, (epsilon, delta, rho), seconds, json)
+
+
+@ledgers.command("show", epilog="Example: sfumato ledger show people.ledger")
+def ledger_show(ledger: LedgerFile, json: Json = False) -> None:
+    """Show terms, charges, what is spent and what is left."""
+    from sfumato.cli.ledger import show
+
+    show(ledger, json)
+
+
+@ledgers.command("verify", epilog="Example: sfumato ledger verify people.ledger --head 670aad25...")
+def ledger_verify(
+    ledger: LedgerFile,
+    head: Annotated[list[str] | None, typer.Option(help="A head that a release printed; repeat for more.")] = None,
+    json: Json = False,
+) -> None:
+    """Check the whole chain, the totals and the stored releases; exit code 4 when something is wrong."""
+    from sfumato.cli.ledger import verify
+
+    verify(ledger, head or [], json)
+
+
+@ledgers.command("export", epilog="Example: sfumato ledger export people.ledger --out people.ledger.json")
+def ledger_export(
+    ledger: LedgerFile,
+    out: Annotated[Path | None, typer.Option(help="Where to write; otherwise it is printed.")] = None,
+    json: Json = False,
+) -> None:
+    """Write every entry as JSON, oldest first."""
+    from sfumato.cli.ledger import export
+
+    export(ledger, out, json)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit with its code."""
+    chosen = sys.argv[1:] if arguments is None else arguments
+    try:
+        app(args=chosen, prog_name="sfumato")
+    except Exception as error:
+        sys.exit(explain(error, "--json" in chosen))

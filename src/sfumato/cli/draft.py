@@ -1,0 +1,99 @@
+"""A starting plan from column names and types: every public fact is left as a blank to fill in."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from sfumato.cli.console import print_json
+from sfumato.errors import SchemaError
+from sfumato.plans import BLANK, FORMAT
+
+__all__ = ["drafted", "run"]
+
+NAMES_ONLY = (".csv", ".tsv", ".gz")
+
+HEAD = """# A starting plan for {file}, made from its column names and types only.
+# Replace every "{blank}" by what is known in public, never by what you read in the data; remove the columns
+# you will not ask about.  Then: sfumato plan THIS-FILE
+
+format = "{format}"
+
+[table]
+path = {path}
+{table}dataset = {dataset}          # the name that the ledger is bound to
+unit = "{blank}"             # "row", or {{ column = "...", rows = 1 }}: who is protected, and how many rows of theirs count
+adjacency = "add-remove"     # or "replace"
+# size = 1000                # the public number of people or rows, for previews (required and exact under "replace")
+"""
+
+TAIL = """
+[budget]                     # what everything together may cost
+epsilon = "{blank}"          # often between 0.1 and 2; add delta = 1e-6 for discovered keys, or give rho instead
+
+[ledger]
+path = {ledger}
+
+[[release]]                  # one part like this for each thing to publish
+name = "number of rows"
+query = "count"              # count, sum, mean, variance, histogram, quantiles, median, top, most_popular
+# column = "..."
+# by = "..."                 # or {{ bins = "age", edges = [0, 18, 65, 120] }}, or {{ discovered = "city" }}
+# where = "age >= 18"
+spend = {{ epsilon = "{blank}" }}
+"""
+
+
+def run(file: Path, table: str | None, out: Path | None, as_json: bool) -> None:
+    """Write or print the draft."""
+    from sfumato.engines import column_types
+
+    kinds = column_types(file, table)
+    if as_json:
+        known = {name: None if file.suffix.lower() in NAMES_ONLY else kind for name, kind in kinds.items()}
+        print_json({"file": str(file), "columns": known, "plan": drafted(file, table, kinds, out)})
+        return
+    if out is None:
+        print(drafted(file, table, kinds, out), end="")
+        return
+    if out.exists():
+        raise SchemaError(f"{out} exists already; choose another name for the plan, or remove it first")
+    out.write_text(drafted(file, table, kinds, out), encoding="utf-8")
+    print(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then run: sfumato plan {out}")
+
+
+def drafted(file: Path, table: str | None, kinds: dict[str, str], out: Path | None) -> str:
+    """The text of the plan."""
+    dataset = file.name.split(".")[0]
+    relative = Path(os.path.relpath(file, out.parent if out is not None else Path()))
+    head = HEAD.format(
+        file=file.name, blank=BLANK, format=FORMAT, path=json.dumps(relative.as_posix()), dataset=json.dumps(dataset),
+        table=f"table = {json.dumps(table)}\n" if table else "",
+    )  # fmt: skip
+    named_only = file.suffix.lower() in NAMES_ONLY
+    columns = [_column(name, None if named_only else kind) for name, kind in kinds.items()]
+    return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=json.dumps(f"{dataset}.ledger"))
+
+
+def _column(name: str, kind: str | None) -> str:
+    """The part for one column."""
+    header = f"[columns.{json.dumps(name)}]" if not name.replace("_", "").isalnum() or not name.isascii() else f"[columns.{name}]"
+    note = f"  # {kind}" if kind else ""
+    return "\n".join([header + note, *_fields(kind), ""])
+
+
+def _fields(kind: str | None) -> list[str]:
+    if kind is None:
+        return [f'type = "{BLANK}"           # interval, integers, categories, subsets or texts, with their parts']
+    if kind.startswith(("int", "uint")):
+        return ['type = "integers"', f'low = "{BLANK}"', f'high = "{BLANK}"']
+    if kind.startswith(("float", "decimal")):
+        step = f'step = "{BLANK}"            # the precision to keep, such as 0.01 or 100; it divides both bounds'
+        return ['type = "interval"', f'low = "{BLANK}"', f'high = "{BLANK}"', step]
+    if kind.startswith("array"):
+        return ['type = "subsets"', f'of = ["{BLANK}"]', f'cap = "{BLANK}"             # how many items of a row count']
+    if kind.startswith("string"):
+        other = '# or type = "texts" with longest = 64, if the values are not public'
+        return ['type = "categories"        ' + other, f'values = ["{BLANK}"]']
+    return [f'type = "{BLANK}"           # no space fits {kind}: convert the column, or remove this part']

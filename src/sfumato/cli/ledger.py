@@ -1,0 +1,89 @@
+"""Looking at a ledger: show, verify, export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sfumato.cli.console import console, print_json
+from sfumato.cli.failures import LedgerDoesNotVerify
+from sfumato.errors import LedgerError
+from sfumato.ledger import Entry, Ledger
+from sfumato.privacy.guarantees import guarantee_from, to_record
+from sfumato.report.answers import cost
+
+__all__ = ["export", "show", "verify"]
+
+
+def show(path: Path, as_json: bool) -> None:
+    """Terms, entries, totals."""
+    ledger = _existing(path)
+    terms, entries = ledger.terms, ledger.entries()
+    if as_json:
+        print_json({
+            "dataset": terms.dataset, "adjacency": terms.adjacency.name, "unit": terms.unit.words(),
+            "budget": to_record(terms.budget), "spent": to_record(ledger.spent()),
+            "remaining": to_record(ledger.remaining()), "head": ledger.head,
+            "entries": [{**entry.record(), "hash": entry.hash} for entry in entries],
+        })  # fmt: skip
+        return
+    out = console()
+    out.print(f"[bold]{terms.dataset}[/]: protects against {terms.adjacency.words()} {terms.unit.words()}")
+    out.print(_table(entries))
+    out.print(f"spent {cost(ledger.spent())} of {cost(terms.budget)}; left {cost(ledger.remaining())}")
+    out.print(f"head  {ledger.head}", soft_wrap=True)
+
+
+def verify(path: Path, heads: list[str], as_json: bool) -> None:
+    """Check everything; a finding is an error with its own exit code."""
+    if not path.exists():
+        raise LedgerError(f"there is no ledger {path}; check the path")
+    try:
+        found = Ledger.existing(path).verify(heads)
+    except LedgerError as error:
+        raise LedgerDoesNotVerify(f"the ledger does NOT hold: {error}") from None
+    if as_json:
+        spent = None if found.spent is None else to_record(found.spent)
+        print_json({
+            "holds": found.holds, "entries": found.entries, "head": found.head, "spent": spent,
+            "problems": list(found.problems), "heads_checked": len(heads),
+        })  # fmt: skip
+    if not found.holds:
+        raise LedgerDoesNotVerify(found.words())
+    if not as_json:
+        print(found.words())
+        if not heads:
+            print("no printed head was given: with --head HEX a ledger that was rolled back is noticed too")
+
+
+def export(path: Path, out: Path | None, as_json: bool) -> None:
+    """All entries as JSON."""
+    entries = _existing(path).export()
+    if out is None:
+        print_json(entries)
+        return
+    out.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if as_json:
+        print_json({"file": str(out), "entries": len(entries)})
+    else:
+        print(f"wrote {len(entries)} entries to {out}")
+
+
+def _existing(path: Path) -> Ledger:
+    if not path.exists():
+        raise LedgerError(f"there is no ledger {path}; check the path")
+    return Ledger.existing(path)
+
+
+def _table(entries: tuple[Entry, ...]) -> object:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in (("#", "right"), ("time", "left"), ("entry", "left"), ("name", "left"), ("amount", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for entry in entries:
+        amount = "" if entry.guarantee is None else cost(guarantee_from(entry.guarantee))
+        amount = f"budget {amount}" if entry.kind == "open" else amount
+        table.add_row(str(entry.sequence), entry.time.replace("+00:00", "Z"), entry.kind, entry.name, amount)
+    return table

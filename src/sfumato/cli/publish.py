@@ -1,0 +1,134 @@
+"""Publishing a plan: each release is charged, computed, stored in the ledger, and only then written and shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli.answers import answer_table
+from sfumato.cli.console import console, print_json, progress_console
+from sfumato.cli.failures import Interrupted
+from sfumato.cli.opening import fit, opened, outlook, previews
+from sfumato.plans import Plan, read_plan
+from sfumato.privacy.guarantees import to_record
+from sfumato.release import Release
+from sfumato.report.answers import cost
+
+if TYPE_CHECKING:
+    from sfumato.session import Session
+
+__all__ = ["file_names", "run"]
+
+
+def run(path: Path, out: Path | None, as_json: bool) -> None:
+    """Release in order, write the files, show the answers."""
+    plan = read_plan(path)
+    seen = outlook(plan, previews(plan))
+    fit(plan, seen)
+    session = opened(plan)
+    directory = out if out is not None else plan.path.with_name(f"{plan.path.stem}-report")
+    (directory / "releases").mkdir(parents=True, exist_ok=True)
+    releases = _released(plan, session, directory / "releases", quiet=as_json)
+    report = _report(releases, session, directory)
+    if as_json:
+        print_json(_record(session, releases, directory, report))
+        return
+    screen = console()
+    screen.print(answer_table(releases, seen.stored))
+    screen.print(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {cost(session.remaining)}")
+    screen.print(f"files   {directory}/releases/*.json, *.parquet and {report}", soft_wrap=True)
+    screen.print(f"ledger  {plan.ledger}\nhead    {session.ledger.head}  (keep it: it shows later edits)", soft_wrap=True)
+
+
+def file_names(names: list[str]) -> list[str]:
+    """A file name for each release name, all different.
+
+    >>> file_names(["Mean salary, by state", "mean salary by state", "π"])
+    ['mean-salary-by-state', 'mean-salary-by-state-2', 'release']
+    """
+    chosen: list[str] = []
+    for name in names:
+        base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "release"
+        free = (base if turn == 1 else f"{base}-{turn}" for turn in range(1, len(names) + 2))
+        chosen.append(next(candidate for candidate in free if candidate not in chosen))
+    return chosen
+
+
+def _released(plan: Plan, session: Session, directory: Path, quiet: bool) -> list[Release]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    releases: list[Release] = []
+    names = file_names([planned.name for planned in plan.releases])
+    with Progress(*columns, console=progress_console(), disable=quiet, transient=True) as bar, _patient() as stop:
+        task = bar.add_task("", total=len(plan.releases))
+        for planned, name in zip(plan.releases, names, strict=True):
+            if stop.asked:
+                raise Interrupted(
+                    f"stopped after {len(releases)} of {len(plan.releases)} releases, which are stored; "
+                    f"run the same command again for the rest: sfumato publish {plan.path}"
+                )
+            bar.update(task, description=planned.name)
+            release = session.release(planned.query, spend=planned.spend, name=planned.name)
+            _save(release, directory, name)
+            releases.append(release)
+            bar.advance(task)
+    return releases
+
+
+def _save(release: Release, directory: Path, name: str) -> None:
+    """Both files, each put in place whole."""
+    for suffix in (".json", ".parquet"):
+        draft = release.save(directory / f".{name}.new{suffix}")
+        os.replace(draft, directory / f"{name}{suffix}")
+
+
+def _report(releases: list[Release], session: Session, directory: Path) -> Path:
+    from sfumato.report.html import write_report
+
+    return write_report(releases, session.ledger, directory / "report.html")
+
+
+@dataclass(slots=True)
+class _Stop:
+    """Whether an interrupt has come."""
+
+    asked: bool = False
+
+
+@contextmanager
+def _patient() -> Iterator[_Stop]:
+    """An interrupt waits for the release under way, which is already charged; a second one does not."""
+    stop = _Stop()
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        stop.asked = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, remember)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _record(session: Session, releases: list[Release], directory: Path, report: Path) -> dict[str, Any]:
+    names = file_names([release.name for release in releases])
+    return {
+        "releases": [
+            {**release.to_record(), "file": str(directory / "releases" / f"{name}.json")}
+            for release, name in zip(releases, names, strict=True)
+        ],
+        "spent": to_record(session.spent),
+        "remaining": to_record(session.remaining),
+        "report": str(report),
+        "ledger": str(session.ledger.path),
+        "head": session.ledger.head,
+    }

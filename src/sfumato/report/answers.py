@@ -1,0 +1,95 @@
+"""A release's answers as text for tables: as many digits as the error bars justify, thousands apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
+from sfumato.release import Release
+
+__all__ = ["Answers", "answers", "cost", "decimals", "plain", "spaced"]
+
+MOST_DECIMALS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Headings, then one tuple of texts a row; `numeric` marks the columns to set right-aligned."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+
+
+def answers(release: Release, level: float = 0.95) -> Answers:
+    """The release's table for readers."""
+    columns = release.table(level).to_pydict()
+    keys = [name for name in columns if name not in _PARTS]
+    digits = decimals(columns, release.question)
+    shown: dict[str, list[str]] = {name: [plain(value) for value in columns[name]] for name in keys}
+    if "rank" in columns:
+        shown |= {"rank": [str(rank) for rank in columns["rank"]], "item": [plain(item) for item in columns["item"]]}
+    if "probability" in columns:
+        shown["quantile"] = [f"{p:.6g}" for p in columns["probability"]]
+    if "estimate" in columns:
+        shown["answer"] = [spaced(value, digits) for value in columns["estimate"]]
+    if "low" in columns:
+        ends = zip(columns["low"], columns["high"], strict=True)
+        shown[f"{level:.0%} interval"] = [f"{spaced(low, digits)} to {spaced(high, digits)}" for low, high in ends]
+    numeric = tuple(name in ("answer", "rank", "quantile") or "interval" in name for name in shown)
+    return Answers(tuple(shown), tuple(zip(*shown.values(), strict=True)), numeric)
+
+
+_PARTS = ("estimate", "low", "high", "rank", "item", "probability")
+
+
+def decimals(columns: dict[str, list[Any]], question: Any) -> int:
+    """Digits after the point: two significant ones of the narrowest error bar, or those of the column's step."""
+    if "low" not in columns:
+        step = getattr(question, "lattice", None)
+        return _places(float(step.step)) if step is not None else 0
+    widths = [(high - low) / 2 for low, high in zip(columns["low"], columns["high"], strict=True)]
+    narrow = min((width for width in widths if width > 0), default=1.0)
+    whole = all(value == int(value) for value in columns["estimate"] if math.isfinite(value))
+    return 0 if whole else max(0, min(MOST_DECIMALS, 1 - math.floor(math.log10(narrow))))
+
+
+def _places(step: float) -> int:
+    """Digits that a multiple of the step can have after the point."""
+    return next((n for n in range(MOST_DECIMALS) if step * 10**n == round(step * 10**n)), MOST_DECIMALS)
+
+
+def spaced(value: float, digits: int) -> str:
+    """A number for readers.
+
+    >>> spaced(1234567.891, 0), spaced(-0.004, 2), spaced(-2.5, 1)
+    ('1,234,568', '0.00', '−2.5')
+    """
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "−")
+
+
+def plain(value: Any) -> str:
+    """A label as text; numbers without a needless point."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def cost(claim: Guarantee) -> str:
+    """A guarantee in a few characters.
+
+    >>> from sfumato.privacy.guarantees import Pure
+    >>> cost(Pure(0.3)), cost(Approximate(0.5000000000000001, 4e-7)), cost(Concentrated(0.01))
+    ('ε 0.3', 'ε 0.5, δ 4e-07', 'ρ 0.01')
+    """
+    if isinstance(claim, Concentrated):
+        return f"ρ {claim.rho:.6g}"
+    delta = f", δ {claim.delta:.3g}" if isinstance(claim, Approximate) else ""
+    return f"ε {claim.epsilon:.6g}{delta}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1] if names else "nothing"

@@ -1,0 +1,102 @@
+"""Pictures of releases and budgets, as Altair charts drawn from public values only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.ledger import Ledger
+from sfumato.privacy.filters import UNIT
+from sfumato.privacy.guarantees import Approximate, Concentrated
+from sfumato.release import Release
+from sfumato.report import marks
+from sfumato.report.answers import cost, decimals, plain, spaced
+from sfumato.report.style import WIDTH, styled
+
+__all__ = ["plot_budget", "plot_release"]
+
+MOST_CELLS = 60  # of more cells the largest answers are drawn, and the picture says so
+
+
+def plot_release(release: Release, level: float = 0.95) -> Any:
+    """Bars or points with error bars, a ranked list, or an interval, whichever the release holds."""
+    columns = release.table(level).to_pydict()
+    keys = [name for name in columns if name not in ("estimate", "low", "high", "rank", "item", "probability")]
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    digits = decimals(columns, release.question)
+    for row in rows:
+        row["cell"] = ", ".join(plain(row[key]) for key in keys)
+        row["shown"] = spaced(row["estimate"], digits) if "estimate" in row else plain(row["item"])
+    note = [f"{level:.0%} error bars" if "low" in columns else release.accuracy(level), cost(release.guarantee)]
+    if not rows:
+        chart = marks.nothing("no key is held by enough people to be shown")
+    elif "rank" in columns:
+        chart = marks.ranking(rows, keys)
+    elif "probability" in columns:
+        chart = marks.quantiles(rows, _axis(release), keys)
+    elif not keys:
+        note[0] = f"{level:.0%} interval {spaced(rows[0]['low'], digits)} to {spaced(rows[0]['high'], digits)}"
+        chart = marks.single(rows[0], _axis(release), _frame(release), digits)
+    else:
+        chart = _cells(release, rows, keys, digits, note)
+    return styled(chart, release.name, " · ".join(note))
+
+
+def plot_budget(ledger: Ledger) -> Any:
+    """A gauge for each part of the budget: what each release took, and what is left."""
+    budget, spent = ledger.terms.budget, ledger.spent()
+    names = ("rho",) if isinstance(budget, Concentrated) else ("epsilon",)
+    names = (*names, "delta") if isinstance(budget, Approximate) else names
+    rows: list[dict[str, Any]] = []
+    for place, name in enumerate(names):
+        limit, used = getattr(budget, name), getattr(spent, name)
+        charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
+        parts = [(entry.name, entry.amounts[place] / UNIT) for entry in charges if entry.amounts[place]]
+        if abs(sum(amount for _, amount in parts) - used) > 1e-9 * max(limit, used):
+            parts = [("all releases together", used)]  # another way of adding up was tighter
+        label = f"{name}  {used:.4g} of {limit:.4g}"
+        start = 0.0
+        for order, (release, amount) in enumerate(parts):
+            rows.append({"part": label, "release": release, "from": start, "to": start + amount / limit, "order": order})
+            start += amount / limit
+        rows.append({"part": label, "release": "left", "from": min(start, 1.0), "to": 1.0, "order": -1})
+    note = f"{cost(spent)} spent of {cost(budget)} · {ledger.terms.dataset}"
+    return styled(marks.gauge(rows), "Privacy budget", note)
+
+
+def _axis(release: Release) -> str:
+    """What the numbers are, for an axis."""
+    query = release.question.query
+    words = {"count": "rows", "histogram": "rows", "quantiles": query.column, "top": query.column}
+    return str(words.get(query.kind, f"{query.kind} of {query.column}"))
+
+
+def _frame(release: Release) -> tuple[float, float] | None:
+    """The public range of a single answer: the column's bounds for a mean, none for counts and sums."""
+    if release.question.query.kind != "mean":
+        return None
+    lattice = release.question.lattice
+    return lattice.low_value, lattice.high_value
+
+
+def _cells(release: Release, rows: list[dict[str, Any]], keys: list[str], digits: int, note: list[str]) -> Any:
+    """One number for each cell of public or discovered keys."""
+    if len(keys) > 2:
+        raise ParameterError(
+            f"{release.name!r} is grouped by {len(keys)} columns; pictures show at most two: plot a part of table()"
+        )
+    if len(keys) == 2:
+        note[0] = f"each {release.accuracy()}"
+        return marks.heatmap(rows, keys, _axis(release), digits)
+    ordered = release.question.cells.keys[0].starts is not None
+    if not ordered:
+        rows = sorted(rows, key=lambda row: -row["estimate"])
+    if len(rows) > MOST_CELLS:
+        note.append(f"the {MOST_CELLS} largest of {len(rows):,} answers" if not ordered else f"the first {MOST_CELLS}")
+        rows = rows[:MOST_CELLS]
+    counted = release.question.query.kind in ("count", "histogram", "sum")
+    longest = max(len(row["cell"]) for row in rows)
+    upright = ordered or (longest <= 3 and len(rows) > 8)
+    if upright and len(rows) * max(longest * 7, 11) <= 1.5 * WIDTH:
+        return marks.columns(rows, keys[0], _axis(release), digits, bars=counted)
+    return marks.lines(rows, keys[0], _axis(release), digits, bars=counted)
