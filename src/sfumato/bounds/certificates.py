@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from sfumato.bounds.concentrated import concentrated_mean_square
+from sfumato.bounds.counting import count_mean_square
 from sfumato.bounds.packing import packed_mean_square
+from sfumato.bounds.reachability import obstacle
 from sfumato.bounds.staircase import integer_sum_mean_square
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.privacy.adjacency import AddRemove
@@ -18,33 +20,39 @@ from sfumato.queries.total import Total
 
 __all__ = ["certify"]
 
-UNBOUNDED = "mechanisms on integer tables of unbounded size"
+UNBOUNDED = "on integer tables of unbounded size"
+MEASURE = "root mean square error"
 
 
 def certify(question: Any, mechanism: Any) -> Certificate | NoBoundKnown:
     """The certificate of one mechanism on one question."""
-    claim = mechanism.guarantee()
     if not isinstance(question, Counts | Total | Mean) or (isinstance(question, Mean) and question.rows is None):
         return NoBoundKnown(_reason(question))
     if question.sensitivity("linf") == 0:
         return NoBoundKnown("the answer is public, its error is zero")
     if not _every_integer(question):
         return NoBoundKnown("the bounds need 0 among a row's values, so that a unit can change the sum by any integer")
+    found = obstacle(question)
+    if found is not None:
+        return NoBoundKnown(found)
     achieved = question.dimension * mechanism.noise.variance
     if isinstance(question.schema.adjacency, AddRemove):
-        return _unbounded(question, claim, achieved)
-    return _fixed_size(question, claim, achieved)
+        return _unbounded(question, mechanism.guarantee(), achieved)
+    return _fixed_size(question, mechanism.guarantee(), achieved)
 
 
 def _unbounded(question: Any, claim: Any, achieved: float) -> Certificate | NoBoundKnown:
     moved = question.coordinate_sensitivity()
+    if isinstance(claim, Pure) and moved == 1:
+        least = question.dimension * count_mean_square(claim.epsilon)
+        return _certificate(achieved, least, "two-sided geometric optimum", f"pure mechanisms {UNBOUNDED}")
     if isinstance(claim, Pure):
         least = question.dimension * integer_sum_mean_square(moved, claim.epsilon)
-        name = "two-sided geometric optimum" if moved == 1 else "discrete staircase optimum of each number"
-        return _certificate(achieved, least, name, f"pure {UNBOUNDED}")
+        among = f"pure mechanisms with whole answers {UNBOUNDED}"
+        return _certificate(achieved, least, "discrete staircase optimum of each number", among)
     if isinstance(claim, Concentrated):
         least = question.dimension * concentrated_mean_square(moved, claim.rho)
-        return _certificate(achieved, least, "Hammersley-Chapman-Robbins", f"concentrated {UNBOUNDED}")
+        return _certificate(achieved, least, "Hammersley-Chapman-Robbins", f"concentrated mechanisms {UNBOUNDED}")
     return NoBoundKnown("none is proven here for approximate privacy")
 
 
@@ -63,11 +71,14 @@ def _fixed_size(question: Any, claim: Any, achieved: float) -> Certificate | NoB
         return NoBoundKnown("none is proven here for replacement without pure privacy")
     moved = question.coordinate_sensitivity()
     least = packed_mean_square(moved, claim.epsilon, size * moved // 2)
-    return _certificate(achieved, least, "packing", "pure mechanisms on tables of the declared size")
+    among = "pure mechanisms with whole answers on tables of the declared size"
+    return _certificate(achieved, least, "packing", among)
 
 
-def _certificate(achieved: float, least: float, name: str, among: str) -> Certificate:
-    return Certificate(math.sqrt(achieved), math.sqrt(least), "root mean square error", name, among)
+def _certificate(achieved: float, least: float, name: str, among: str) -> Certificate | NoBoundKnown:
+    if not 0 < least < math.inf:
+        return NoBoundKnown("at this much privacy loss the least error is too small to state")
+    return Certificate(math.sqrt(achieved), math.sqrt(least), MEASURE, name, among)
 
 
 def _reason(question: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.bounds.arguments import positive
+from sfumato.bounds.arguments import positive, rounded_down
 
 __all__ = ["concentrated_mean_square"]
 
@@ -20,4 +20,6 @@ def concentrated_mean_square(sensitivity: float, rho: float) -> float:
     >>> round(concentrated_mean_square(1.0, 0.1), 3)
     4.517
     """
-    return positive("sensitivity", sensitivity) ** 2 / math.expm1(2 * positive("rho", rho))
+    positive("sensitivity", sensitivity)
+    decay = math.exp(-2 * positive("rho", rho))  # no overflow, however large rho is
+    return rounded_down(sensitivity**2 * decay / -math.expm1(-2 * rho))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.bounds.arguments import positive
+from sfumato.bounds.arguments import positive, rounded_down
 
 __all__ = ["count_mean_absolute", "count_mean_square"]
 
@@ -20,9 +20,11 @@ def count_mean_absolute(epsilon: float) -> float:
     >>> round(count_mean_absolute(1.0), 3)
     0.851
     """
-    return 1 / math.sinh(positive("epsilon", epsilon))
+    positive("epsilon", epsilon)
+    return rounded_down(-2 * math.exp(-epsilon) / math.expm1(-2 * epsilon))
 
 
 def count_mean_square(epsilon: float) -> float:
     """The least worst-case mean square of one count's error."""
-    return 1 / (2 * math.sinh(positive("epsilon", epsilon) / 2) ** 2)
+    positive("epsilon", epsilon)
+    return rounded_down(2 * math.exp(-epsilon) / math.expm1(-epsilon) ** 2)

@@ -3,15 +3,15 @@ r"""What no pure mechanism can beat on one whole sum of a table of fixed size: a
 Take tables whose sums are c - reach, ..., c + reach, the one with sum c + j at distance ceil(|j| / s) from the
 middle one.  The events "within r of its own sum" overlap at most 2 r + 1 times, so with weights
 w_j = exp(-epsilon ceil(|j| / s)):  sum_j w_j P_j(error <= r) <= 2 r + 1.  The w-average of the error, hence the
-worst table's, is then at least sum_r (1 - (2 r + 1) / W)^+, and likewise for squares.  A constant answer
-has error at most `reach`, which bounds everything from above.  Proof: docs/proofs/bounds-packing.md.
+worst table's, is then at least sum_r (1 - (2 r + 1) / W)^+, and likewise for squares, if answers are whole (for
+the mean absolute error any answers: rounding one at random does not change it).  Proof: docs/proofs/bounds-packing.md.
 """
 
 from __future__ import annotations
 
 import math
 
-from sfumato.bounds.arguments import positive
+from sfumato.bounds.arguments import nonnegative, positive, rounded_down, whole
 
 __all__ = ["packed_mean_absolute", "packed_mean_square"]
 
@@ -23,21 +23,23 @@ def packed_mean_absolute(sensitivity: int, epsilon: float, reach: int) -> float:
     0.538
     """
     weight = _weight(sensitivity, epsilon, reach)
-    terms = math.floor((weight - 1) / 2) + 1  # r = 0, 1, ... while (2 r + 1) <= W
-    return terms - terms**2 / weight
+    terms = (math.floor(weight) + 1) // 2  # r = 0, 1, ... while 2 r + 1 <= W
+    return rounded_down(terms - terms**2 / weight)
 
 
 def packed_mean_square(sensitivity: int, epsilon: float, reach: int) -> float:
     """A lower bound on the worst mean square of the error."""
     weight = _weight(sensitivity, epsilon, reach)
-    terms = math.floor((weight - 1) / 2) + 1
+    terms = (math.floor(weight) + 1) // 2
     # sum of (2 r + 1) (1 - (2 r + 1) / W) over r < terms
-    return terms**2 - terms * (4 * terms**2 - 1) / 3 / weight
+    return rounded_down(terms**2 - terms * (4 * terms**2 - 1) / 3 / weight)
 
 
 def _weight(sensitivity: int, epsilon: float, reach: int) -> float:
     """W, rounded down: 1 + 2 s (q + q^2 + ... + q^k) with q = e^-epsilon and whole steps within reach."""
     positive("epsilon", epsilon)
+    whole("sensitivity", sensitivity)
+    nonnegative("reach", reach)
     steps = reach // sensitivity
     geometric = -math.exp(-epsilon) * math.expm1(-epsilon * steps) / -math.expm1(-epsilon)
-    return (1 + 2 * sensitivity * geometric) * (1 - 1e-12)
+    return 1 + 2 * sensitivity * rounded_down(geometric)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.bounds.arguments import positive, probability
+from sfumato.bounds.arguments import nonnegative, positive, probability, rounded_down, whole
 
 __all__ = ["discrete_record_error", "printed_record_error", "record_error"]
 
@@ -23,7 +23,8 @@ def record_error(diameter: float, epsilon: float, delta: float = 0.0) -> float:
     0.2689
     """
     probability("delta", delta)
-    return (1 - delta) * positive("diameter", diameter) / (1 + math.exp(positive("epsilon", epsilon)))
+    decay = math.exp(-nonnegative("epsilon", epsilon))
+    return rounded_down((1 - delta) * positive("diameter", diameter) * decay / (1 + decay))
 
 
 def printed_record_error(diameter: float, epsilon: float, delta: float = 0.0) -> float:
@@ -34,5 +35,5 @@ def printed_record_error(diameter: float, epsilon: float, delta: float = 0.0) ->
 def discrete_record_error(others: int, epsilon: float, delta: float = 0.0, kappa: float = 1.0) -> float:
     """The least worst-case mean distance among `others` + 1 points, answers inside the space."""
     probability("delta", delta)
-    m = positive("others", others)
-    return (1 - delta) * positive("kappa", kappa) * m / (m + math.exp(positive("epsilon", epsilon)))
+    m, decay = whole("others", others), math.exp(-nonnegative("epsilon", epsilon))
+    return rounded_down((1 - delta) * positive("kappa", kappa) * m * decay / (1 + m * decay))

@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import ceil_float
+from sfumato.privacy.guarantees import Approximate
 
 __all__ = [
     "Answerable",
     "Lattice",
     "Law",
     "Vector",
+    "approximate",
     "checked",
     "joint_quantile",
     "ratio_up",
@@ -26,6 +28,7 @@ __all__ = [
 
 Lattice = npt.NDArray[Any]  # whole numbers
 
+NORMS = ("l1", "l2", "linf")
 SMALLEST = 1e-3  # of the scales that the samplers support, in lattice units
 
 
@@ -57,7 +60,10 @@ class Law(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A bare query, for mechanisms used by themselves: its size and its sensitivities, in lattice units."""
+    """A bare query, for mechanisms used by themselves: its size and its sensitivities, in lattice units.
+
+    Answers are whole, so in one dimension a sensitivity of 1.5 means 1.
+    """
 
     name: str
     dimension: int
@@ -65,8 +71,20 @@ class Vector:
     l2: float
     linf: float
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.dimension, int) and self.dimension >= 0):
+            raise ParameterError(f"dimension must be a whole number of at least 0, got {self.dimension!r}")
+        for norm in NORMS:
+            moved = getattr(self, norm)
+            if not (isinstance(moved, int | float) and math.isfinite(moved) and moved >= 0):
+                raise ParameterError(f"sensitivity {norm} must be finite and not negative, got {moved!r}")
+        if not self.linf <= self.l2 <= self.l1:
+            raise ParameterError(f"sensitivities must satisfy linf <= l2 <= l1, got {self.linf}, {self.l2}, {self.l1}")
+
     def sensitivity(self, norm: str) -> float:
         """How far one unit moves the answer."""
+        if norm not in NORMS:
+            raise ParameterError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
         return float(getattr(self, norm))
 
 
@@ -87,6 +105,13 @@ def noised(answer: Lattice, query: Answerable, law: Law, rng: Any) -> Lattice:
 def joint_quantile(law: Law, dimension: int, beta: float) -> int:
     """The least t such that all of `dimension` independent draws stay within t, but for `beta`."""
     return law.quantile(-math.expm1(math.log1p(-beta) / dimension))
+
+
+def approximate(epsilon: float, delta: float, distance: int) -> Approximate:
+    """The claim at a distance; refused where delta has reached 1 and nothing is claimed."""
+    if delta >= 1:
+        raise ParameterError(f"at distance {distance} delta would reach 1: no guarantee is left")
+    return Approximate(epsilon, delta)
 
 
 def ratio_up(numerator: float, denominator: float) -> float:

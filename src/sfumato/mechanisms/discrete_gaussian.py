@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Answerable, Lattice, joint_quantile, noised, smallest_scale
+from sfumato.mechanisms.additive import Answerable, Lattice, approximate, joint_quantile, noised, smallest_scale
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.privacy.conversions import concentrated_delta, concentrated_for
 from sfumato.privacy.gaussian import discrete_gaussian_delta, discrete_gaussian_sigma
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import DiscreteGaussian as DiscreteGaussianLaw
 
@@ -46,6 +46,8 @@ class DiscreteGaussian:
 
     def __post_init__(self) -> None:
         DiscreteGaussianLaw(self.sigma)
+        if self.epsilon is not None:
+            Pure(self.epsilon)
 
     @classmethod
     def calibrate(cls, query: Answerable, target: Guarantee) -> DiscreteGaussian:
@@ -70,13 +72,11 @@ class DiscreteGaussian:
         """What one release costs between tables `distance` units apart."""
         moved = distance * self.query.sensitivity("l2")
         rho = gaussian_rho(moved, self.sigma)
-        if self.epsilon is None:
+        if self.epsilon is None or moved == 0:
             return Concentrated(rho)
-        if moved == 0:
-            return Approximate(self.epsilon, 0.0)
-        if self.query.dimension == 1:
-            return Approximate(self.epsilon, discrete_gaussian_delta(self.sigma, int(moved), self.epsilon))
-        return Approximate(self.epsilon, concentrated_delta(rho, self.epsilon))
+        one = self.query.dimension == 1
+        exact = discrete_gaussian_delta(self.sigma, int(moved), self.epsilon) if one else 1.0
+        return approximate(self.epsilon, min(exact, concentrated_delta(rho, self.epsilon)), distance)
 
     def error(self, beta: float = 0.05) -> float:
         """The largest coordinate error in lattice units, exceeded with probability at most `beta`."""

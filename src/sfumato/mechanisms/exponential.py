@@ -21,9 +21,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.selection import Chosen, Counts, calibrated_rate, checked_scores, peeled
-from sfumato.numeric import round_down, round_up
+from sfumato.errors import UnsupportedQuery
+from sfumato.mechanisms.selection import (
+    Chosen,
+    Counts,
+    checked_rate,
+    checked_scores,
+    concentrated_cost,
+    concentrated_rate,
+    peeled,
+    pure_cost,
+    pure_rate,
+)
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.popular import Popular
 from sfumato.randomness import Rng
@@ -41,26 +50,24 @@ class Exponential:
     concentrated: bool = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ParameterError(f"rate must be finite and positive, got {self.rate}")
+        checked_rate(self.rate)
 
     @classmethod
     def calibrate(cls, query: Popular, target: Guarantee) -> Exponential:
         """The sharpest choice that meets `target`."""
         rounds = query.query.k
         if isinstance(target, Concentrated) and target.rho > 0:
-            loss = round_down(math.sqrt(8 * target.rho / rounds), 2)
-            return cls(query, calibrated_rate(loss, query.spread, 1), concentrated=True)
+            return cls(query, concentrated_rate(target.rho, query.spread, rounds), concentrated=True)
         if isinstance(target, Pure | Approximate) and target.epsilon > 0:
-            return cls(query, calibrated_rate(target.epsilon, query.spread, rounds))
+            return cls(query, pure_rate(target.epsilon, query.spread, rounds))
         raise UnsupportedQuery(f"the exponential mechanism needs epsilon > 0 or rho > 0, not {target!r}")
 
     def guarantee(self, distance: int = 1) -> Pure | Concentrated:
         """What one release costs between tables `distance` units apart."""
-        rounds, loss = self.query.query.k, distance * self.rate * self.query.spread
+        rounds, spread = self.query.query.k, distance * self.query.spread
         if self.concentrated:
-            return Concentrated(round_up(rounds * loss**2 / 8, 4) if loss else 0.0)
-        return Pure(round_up(rounds * loss, 2) if loss else 0.0)
+            return Concentrated(concentrated_cost(self.rate, spread, rounds))
+        return Pure(pure_cost(self.rate, spread, rounds))
 
     def error(self, beta: float = 0.05) -> float:
         """How much less popular than the best a choice can be, but for probability `beta` over all choices."""
@@ -69,10 +76,10 @@ class Exponential:
 
     def release(self, answer: Counts, rng: Rng) -> Chosen:
         """The positions of the chosen items, of shape (cells, k).  `answer`: exact counts (cells, items)."""
-        scores = checked_scores(answer, len(self.query.items), self.query.name)
+        scores = checked_scores(answer, self.query.cells.count, len(self.query.items), self.query.name)
         k = self.query.query.k
         picks = [peeled(cell, k, lambda excess: choose(excess, self.rate, rng)) for cell in scores]
-        return np.array(picks, dtype=np.int64)
+        return np.array(picks, dtype=np.int64).reshape(len(scores), k)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Answerable, Lattice, joint_quantile, noised, smallest_scale
+from sfumato.mechanisms.additive import Answerable, Lattice, approximate, joint_quantile, noised, smallest_scale
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import RoundedNormal
 
@@ -48,6 +48,8 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         RoundedNormal(self.sigma)
+        if self.epsilon is not None:
+            Pure(self.epsilon)
 
     @classmethod
     def calibrate(cls, query: Answerable, target: Guarantee) -> Gaussian:
@@ -68,8 +70,8 @@ class Gaussian:
     def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
         moved = distance * self.query.sensitivity("l2")
-        if self.epsilon is not None:
-            return Approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon) if moved else 0.0)
+        if self.epsilon is not None and moved:
+            return approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
         return Concentrated(gaussian_rho(moved, self.sigma))
 
     def error(self, beta: float = 0.05) -> float:

@@ -6,7 +6,7 @@ scale b, and release the key with its noisy count if that is at least the thresh
 Guarantee.   A unit holds at most m keys.  One unit added or removed costs epsilon = m / b and delta =
 1 - (1 - d)^m with d = P(1 + Z >= T): the chance that a key held by this unit alone appears, the mass exactly at the
 threshold included.  A unit replaced costs twice the epsilon and the same delta.
-[KorolovaEtAl2009; mathematics of docs/proofs/key_discovery.md]
+[KorolovaEtAl2009].  Proof: docs/proofs/key_discovery.md.
 
 Accuracy.    A key held by T + t units is missed with probability P(Z < -t); counts of released keys carry the noise
 (and a bias upward near the threshold, since small ones are dropped).
@@ -51,7 +51,7 @@ class KeyDiscovery:
         """The least noise for epsilon, then the least threshold for delta."""
         if not (isinstance(target, Approximate) and target.epsilon > 0 and target.delta > 0):
             raise UnsupportedQuery(f"discovering keys needs a delta: spend Approximate(epsilon, delta), not {target!r}")
-        moved = query.per_unit * (2 if query.replaced else 1)
+        moved = _moved(query)
         scale = smallest_scale(moved / target.epsilon)
         while ratio_up(moved, scale) > target.epsilon:
             scale = round_up(scale)
@@ -71,13 +71,8 @@ class KeyDiscovery:
 
     def guarantee(self, distance: int = 1) -> Approximate:
         """What one release costs between tables `distance` units apart."""
-        moved = distance * self.query.per_unit * (2 if self.query.replaced else 1)
-        if distance == 0:
-            return Approximate(0.0, 0.0)
-        one = Approximate(
-            ratio_up(moved // distance, self.scale), _delta(self.scale, self.threshold, self.query.per_unit)
-        )
-        return one.group(distance)
+        epsilon = ratio_up(_moved(self.query), self.scale)
+        return Approximate(epsilon, _delta(self.scale, self.threshold, self.query.per_unit)).group(distance)
 
     def error(self, beta: float = 0.05) -> float:
         """Keys held by more than this many units are missed with probability at most `beta` each."""
@@ -85,12 +80,22 @@ class KeyDiscovery:
 
     def release(self, answer: Counts, rng: Rng) -> Counts:
         """The noisy counts, 0 where the key is withheld.  `answer`: exact counts of the keys that occur."""
-        noisy = np.asarray(answer) + self.noise.sample(len(answer), rng)
+        counts = np.asarray(answer)
+        if counts.ndim != 1:
+            raise ParameterError(
+                f"query {self.query.name!r} has one count a key, got an answer of shape {counts.shape}"
+            )
+        noisy = counts + self.noise.sample(len(counts), rng)
         return np.where(noisy >= self.threshold, noisy, 0)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
         return {"type": "key-discovery", "scale": self.scale, "threshold": self.threshold}
+
+
+def _moved(query: Keys) -> int:
+    """How many counts of keys that both tables hold can differ by one: a unit's, or two units'."""
+    return query.per_unit * (2 if query.replaced else 1)
 
 
 def _delta(scale: float, threshold: int, per_unit: int) -> float:

@@ -19,7 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.additive import Answerable, Lattice, joint_quantile, noised, ratio_up, smallest_scale
+from sfumato.mechanisms.additive import (
+    Answerable,
+    Lattice,
+    approximate,
+    joint_quantile,
+    noised,
+    ratio_up,
+    smallest_scale,
+)
 from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.privacy.laplace import discrete_laplace_delta, discrete_laplace_scale, printed_laplace_scale
@@ -45,6 +53,8 @@ class Laplace:
 
     def __post_init__(self) -> None:
         DiscreteLaplace(self.scale)
+        if self.epsilon is not None:
+            Pure(self.epsilon)
         if self.epsilon is not None and self.query.dimension != 1:
             raise ParameterError("a Laplace claim with delta is exact in one dimension only; use Gaussian")
 
@@ -78,8 +88,8 @@ class Laplace:
     def guarantee(self, distance: int = 1) -> Pure | Approximate:
         """What one release costs between tables `distance` units apart."""
         moved = distance * self.query.sensitivity("l1")
-        if self.epsilon is not None:
-            return Approximate(self.epsilon, discrete_laplace_delta(self.scale, int(moved), self.epsilon))
+        if self.epsilon is not None and moved:
+            return approximate(self.epsilon, discrete_laplace_delta(self.scale, int(moved), self.epsilon), distance)
         return Pure(ratio_up(moved, self.scale))
 
     def error(self, beta: float = 0.05) -> float:

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.selection import Chosen, Counts, calibrated_rate, checked_scores, peeled
-from sfumato.numeric import round_up
+from sfumato.errors import UnsupportedQuery
+from sfumato.mechanisms.selection import Chosen, Counts, checked_rate, checked_scores, peeled, pure_cost, pure_rate
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.queries.popular import Popular
 from sfumato.randomness import Rng
@@ -40,20 +39,18 @@ class PermuteAndFlip:
     rate: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ParameterError(f"rate must be finite and positive, got {self.rate}")
+        checked_rate(self.rate)
 
     @classmethod
     def calibrate(cls, query: Popular, target: Guarantee) -> PermuteAndFlip:
         """The sharpest choice that meets `target`."""
         if isinstance(target, Pure | Approximate) and target.epsilon > 0:
-            return cls(query, calibrated_rate(target.epsilon, query.spread, query.query.k))
+            return cls(query, pure_rate(target.epsilon, query.spread, query.query.k))
         raise UnsupportedQuery(f"permute-and-flip needs a pure or approximate target, not {target!r}")
 
     def guarantee(self, distance: int = 1) -> Pure:
         """What one release costs between tables `distance` units apart."""
-        loss = self.query.query.k * distance * self.rate * self.query.spread
-        return Pure(round_up(loss, 2) if loss else 0.0)
+        return Pure(pure_cost(self.rate, distance * self.query.spread, self.query.query.k))
 
     def error(self, beta: float = 0.05) -> float:
         """How much less popular than the best a choice can be, but for probability `beta` over all choices."""
@@ -62,10 +59,10 @@ class PermuteAndFlip:
 
     def release(self, answer: Counts, rng: Rng) -> Chosen:
         """The positions of the chosen items, of shape (cells, k).  `answer`: exact counts (cells, items)."""
-        scores = checked_scores(answer, len(self.query.items), self.query.name)
+        scores = checked_scores(answer, self.query.cells.count, len(self.query.items), self.query.name)
         k = self.query.query.k
         picks = [peeled(cell, k, lambda excess: permute_and_flip(excess, self.rate, rng)) for cell in scores]
-        return np.array(picks, dtype=np.int64)
+        return np.array(picks, dtype=np.int64).reshape(len(scores), k)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""

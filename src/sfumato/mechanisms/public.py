@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.additive import Answerable, Lattice, checked
 from sfumato.privacy.guarantees import Guarantee, Pure
@@ -32,6 +34,10 @@ class _Nothing:
     def quantile(self, beta: float) -> int:
         """Zero."""
         return 0
+
+    def sample(self, shape: int, rng: Rng) -> Lattice:
+        """Zeros."""
+        return np.zeros(shape, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Public:
 
     def release(self, answer: Lattice, rng: Rng) -> Lattice:
         """The answer."""
-        return checked(answer, self.query)
+        return checked(answer, self.query).copy()
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""

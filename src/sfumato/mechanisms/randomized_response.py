@@ -23,13 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.numeric import round_up
+from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import bernoulli, uniform_integers
 from sfumato.spaces import Categories
 
 __all__ = ["RandomizedResponse"]
+
+LARGEST = 600.0  # epsilon; beyond it a lie would be rarer than a double can say
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class RandomizedResponse:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
+        Approximate(0.0, self.delta)
         if not 0 < self.p <= Fraction(1, len(self.space.values)):
             raise ParameterError(
                 f"p must lie in (0, 1/{len(self.space.values)}], so that the truth is the likeliest answer"
@@ -61,8 +64,10 @@ class RandomizedResponse:
         others = len(space.values) - 1
         if others < 1:
             raise ParameterError("randomized response needs at least two categories")
-        p = Fraction(round_up((1 - delta) / (others + math.exp(target.epsilon)), 8))
-        return cls(space, min(p, Fraction(1, others + 1)), delta)
+        p, largest = (1 - delta) / (others + math.exp(min(target.epsilon, LARGEST))), Fraction(1, others + 1)
+        while p < largest and not cls(space, Fraction(p), delta).guarantee().implies(target):
+            p = p * (1 + 2.0**-46)
+        return cls(space, min(Fraction(p), largest), delta)
 
     @property
     def others(self) -> int:
@@ -79,7 +84,7 @@ class RandomizedResponse:
         if distance == 0:
             return Pure(0.0)
         keep = 1 - self.p * self.others
-        excess = max(float((keep - Fraction(self.delta)) / self.p), 1.0)
+        excess = ceil_float((keep - Fraction(self.delta)) / self.p)
         epsilon = round_up(math.log(excess), 4) if excess > 1 else 0.0
         return Approximate(epsilon, self.delta).group(distance) if self.delta else Pure(epsilon).group(distance)
 

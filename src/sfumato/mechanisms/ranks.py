@@ -49,6 +49,11 @@ class Ranks:
         """How many rows there are."""
         return int(self.below[-1])
 
+    def around(self, point: int) -> tuple[int, int]:
+        """How many rows lie below a point, and how many at or below it."""
+        first, last = (int(np.searchsorted(self.values, point, side=side)) for side in ("left", "right"))
+        return int(self.below[first]), int(self.below[last])
+
 
 def _running(counts: Whole) -> Whole:
     below = np.zeros(len(counts) + 1, dtype=np.int64)

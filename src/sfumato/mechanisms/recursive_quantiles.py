@@ -1,28 +1,30 @@
 r"""Quantiles by the exponential mechanism on ranks; many of them by recursive halving.
 
-Definition.  For one probability p, choose a lattice point with probability proportional to
-exp(-c max(0, L - p n, U - (1 - p) n)), where L of the n rows lie below the point and U above it.  For several,
-choose the middle one v, give the rows below v to the left half and those above to the right, of the t rows equal to
-v the first floor(t/2) to the left, and continue in both halves with the probabilities rescaled; points are
-chosen between the neighbors already released.
+Definition.  For one probability p choose a lattice point with weight exp(-c penalty / w), penalty =
+max(0, L - p n, U - (1 - p) n), w = 2 max(p, 1 - p), where L of the n rows lie below the point and U above it.
+For several, choose the middle one v, and continue with the rows below v on the left and those above on the right,
+the probabilities rescaled, between the points already released.  The t rows equal to v are divided at one of PLACES
+even fractions of t, chosen in the same way at the rate c / 4, and never released.
 
-Guarantee.   One row added or removed changes all penalties of one node per level by amounts within 1
-of one another, and no other node's; so pure epsilon = levels * c * spread, levels = ceil(log2(q + 1)), spread = m
-rows of a unit (2 m if a unit is replaced), and concentrated rho = levels * (c spread)^2 / 8
-[KaplanSchnappStemmer2022; CesarRogers2021].  Proof: docs/proofs/recursive_quantiles.md.
+Guarantee.   One row added or removed changes the penalties of one node per level by amounts within w of one
+another, and no other node's; a node's division likewise.  So pure epsilon = (levels + (levels - 1) / 4) c spread,
+levels = ceil(log2(q + 1)), spread = m rows of a unit (2 m if a unit is replaced), and concentrated
+rho = (levels + (levels - 1) / 16) (c spread)^2 / 8  [KaplanSchnappStemmer2022; CesarRogers2021].
+Proof: docs/proofs/recursive_quantiles.md.
 
-Accuracy.    For one quantile, the rank error exceeds t + ln(|lattice| / beta) / c - at best t = 0 - with
-probability at most beta; for many, `error` adds the levels' errors.
+Accuracy.    For one quantile, the rank error exceeds w ln(|lattice| / beta) / c with probability at most beta;
+for many, `error` adds the levels' errors (and t rows tied at one value add at most t / (2 PLACES) a level).
 
 Assumes.     Nothing beyond random bits: points are chosen exactly; far points enter by exact rejection.
 
-Differs.     Document 004's median is p = 1/2 here, with the tie-safe score and its true sensitivities.
+Differs.     Document 004's median is p = 1/2 here, with the tie-safe score and its true sensitivities.  The paper
+supposes distinct rows; dividing ties privately keeps heavily tied columns right.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -30,8 +32,15 @@ import numpy as np
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.ranks import Ranks
-from sfumato.mechanisms.selection import Chosen, calibrated_rate
-from sfumato.numeric import round_down, round_up
+from sfumato.mechanisms.selection import (
+    Chosen,
+    checked_rate,
+    concentrated_cost,
+    concentrated_rate,
+    pure_cost,
+    pure_rate,
+)
+from sfumato.numeric import floor_float
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.quantiles import Quantiles
 from sfumato.randomness import Rng
@@ -41,76 +50,114 @@ __all__ = ["RecursiveQuantiles"]
 
 FAR = 750.0  # points whose weight is below e^-FAR of the best enter by rejection
 FINEST = 10**6  # rescaled probabilities are rounded to this denominator: accuracy only
+PLACES = 1024  # where tied rows may be divided
+SHARE = Fraction(1, 4)  # of a choice's rate, spent on dividing ties
 
 
 @dataclass(frozen=True, slots=True)
 class RecursiveQuantiles:
-    """Quantiles of each cell; the claim is pure, or concentrated if asked for."""
+    """Quantiles of each cell; the claim is pure, or concentrated if asked for.  `rate`: what a row costs a choice."""
 
     query: Quantiles
     rate: float
     concentrated: bool = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ParameterError(f"rate must be finite and positive, got {self.rate}")
+        checked_rate(self.rate)
 
     @classmethod
     def calibrate(cls, query: Quantiles, target: Guarantee) -> RecursiveQuantiles:
         """The sharpest choice that meets `target`."""
-        levels = _levels(len(query.probabilities))
         if isinstance(target, Concentrated) and target.rho > 0:
-            loss = round_down(math.sqrt(8 * target.rho / levels), 2)
-            return cls(query, calibrated_rate(loss, query.spread, 1), concentrated=True)
+            rounds = _rounds(len(query.probabilities), SHARE**2)
+            return cls(query, concentrated_rate(target.rho, query.spread, rounds), concentrated=True)
         if isinstance(target, Pure | Approximate) and target.epsilon > 0:
-            return cls(query, calibrated_rate(target.epsilon, query.spread, levels))
+            rounds = _rounds(len(query.probabilities), SHARE)
+            return cls(query, pure_rate(target.epsilon, query.spread, rounds))
         raise UnsupportedQuery(f"quantiles need epsilon > 0 or rho > 0, not {target!r}")
 
     @property
     def levels(self) -> int:
         """How many choices lie on the way to any one quantile."""
-        return _levels(len(self.query.probabilities))
+        return len(self.query.probabilities).bit_length()  # = ceil(log2(q + 1))
 
     def guarantee(self, distance: int = 1) -> Pure | Concentrated:
         """What one release costs between tables `distance` units apart."""
-        loss = distance * self.rate * self.query.spread
+        spread, count = distance * self.query.spread, len(self.query.probabilities)
         if self.concentrated:
-            return Concentrated(round_up(self.levels * loss**2 / 8, 4) if loss else 0.0)
-        return Pure(round_up(self.levels * loss, 2) if loss else 0.0)
+            return Concentrated(concentrated_cost(self.rate, spread, _rounds(count, SHARE**2)))
+        return Pure(pure_cost(self.rate, spread, _rounds(count, SHARE)))
 
     def error(self, beta: float = 0.05) -> float:
         """The rank error of every quantile, exceeded with probability at most `beta` in a cell."""
-        points = self.query.lattice.width + 1
-        each = math.log(points * len(self.query.probabilities) / beta) / self.rate
-        return self.levels * each
+        branches = list(_tree(self.query.probabilities).all())
+        width = max(branch.width for branch in branches) / self.rate
+        each = beta / (2 * len(branches) - 1)
+        choice = width * math.log((self.query.lattice.width + 1) / each)
+        division = width / float(SHARE) * math.log(PLACES / each)
+        return self.levels * choice + (self.levels - 1) * division
 
     def release(self, answer: Sequence[Ranks], rng: Rng) -> Chosen:
         """The chosen lattice points, of shape (cells, quantiles).  `answer`: the exact ranks of each cell."""
-        if len(answer) != self.query.cells.count:
-            raise ParameterError(f"query {self.query.name!r} has {self.query.cells.count} cells, got {len(answer)}")
-        return np.array([self._cell(ranks, rng) for ranks in answer], dtype=np.int64)
-
-    def _cell(self, ranks: Ranks, rng: Rng) -> list[int]:
-        lattice, wanted = self.query.lattice, self.query.probabilities
-        chosen = [0] * len(wanted)
-        whole = _Node(0, ranks.rows, lattice.low, lattice.high)
-        nodes = [(whole, range(len(wanted)), Fraction(0), Fraction(1))]
-        while nodes:
-            node, part, least, most = nodes.pop()
-            middle = part[len(part) // 2]
-            p = (wanted[middle] - least) / (most - least)
-            point = _draw(ranks, node, p.limit_denominator(FINEST), self.rate, rng)
-            chosen[middle] = point
-            left, right = node.halves(ranks, point)
-            if part.start < middle:
-                nodes.append((left, range(part.start, middle), least, wanted[middle]))
-            if middle + 1 < part.stop:
-                nodes.append((right, range(middle + 1, part.stop), wanted[middle], most))
+        cells, wanted = self.query.cells.count, self.query.probabilities
+        if len(answer) != cells:
+            raise ParameterError(f"query {self.query.name!r} has {cells} cells, got {len(answer)}")
+        tree = _tree(wanted)
+        chosen = np.zeros((cells, len(wanted)), dtype=np.int64)
+        for cell, ranks in enumerate(answer):
+            nodes = [(tree, _Node(0, ranks.rows, self.query.lattice.low, self.query.lattice.high))]
+            while nodes:
+                branch, node = nodes.pop()
+                point = _draw(ranks, node, branch, self.rate, rng)
+                chosen[cell, branch.middle] = point
+                if branch.children:
+                    halves = node.halves(point, _division(ranks, node, point, branch, self.rate, rng))
+                    nodes += [(child, halves[side]) for side, child in branch.children]
         return chosen
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
         return {"type": "recursive-quantiles", "rate": self.rate, "concentrated": self.concentrated}
+
+
+def _rounds(quantiles: int, share: Fraction) -> Fraction:
+    """Choices on the way to a quantile, and divisions of ties between them, each at its share."""
+    levels = quantiles.bit_length()
+    return levels + (levels - 1) * share
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One choice of the plan: which quantile, its probability among the node's rows, and what follows."""
+
+    middle: int
+    p: Fraction
+    children: tuple[tuple[int, _Branch], ...]  # 0: the left half, 1: the right half
+
+    @property
+    def width(self) -> float:
+        """w: how far apart one row can move the penalties."""
+        return 2 * float(max(self.p, 1 - self.p))
+
+    def step(self, rate: float) -> float:
+        """rate / w for penalties counted in denominators of p, rounded down."""
+        return floor_float(Fraction(rate) / (2 * max(self.p.numerator, self.p.denominator - self.p.numerator)))
+
+    def all(self) -> Iterator[_Branch]:
+        """This choice and all that follow."""
+        yield self
+        for _, child in self.children:
+            yield from child.all()
+
+
+def _tree(wanted: Sequence[Fraction], first: int = 0, ends: tuple[Fraction, Fraction] | None = None) -> _Branch:
+    """The middle probability first, rescaled to its node; then both halves."""
+    least, most = ends or (Fraction(0), Fraction(1))
+    half = len(wanted) // 2
+    middle, parts = wanted[half], (wanted[:half], wanted[half + 1 :])
+    starts, spans = (first, first + half + 1), ((least, middle), (middle, most))
+    children = tuple((side, _tree(parts[side], starts[side], spans[side])) for side in (0, 1) if parts[side])
+    return _Branch(first + half, ((middle - least) / (most - least)).limit_denominator(FINEST), children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +169,33 @@ class _Node:
     low: int
     high: int
 
-    def halves(self, ranks: Ranks, point: int) -> tuple[_Node, _Node]:
-        """Rows below and above the point; of those equal to it, the first half goes left."""
-        at = int(np.searchsorted(ranks.values, point))
-        held = at < len(ranks.values) and int(ranks.values[at]) == point
-        first = min(max(int(ranks.below[at]), self.start), self.stop)
-        last = min(max(int(ranks.below[at + 1]), self.start), self.stop) if held else first
-        split = first + (last - first) // 2
+    def within(self, rank: int) -> int:
+        """The rank, kept inside the node."""
+        return min(max(int(rank), self.start), self.stop)
+
+    def halves(self, point: int, split: int) -> tuple[_Node, _Node]:
+        """Rows and points up to the split, and from it on."""
         return _Node(self.start, split, self.low, point), _Node(split, self.stop, point, self.high)
 
 
-def _levels(quantiles: int) -> int:
-    return quantiles.bit_length()  # = ceil(log2(quantiles + 1))
+def _division(ranks: Ranks, node: _Node, point: int, branch: _Branch, rate: float, rng: Rng) -> int:
+    """Where the rows are divided: below those tied at the point, above, or at an even fraction of them."""
+    below, upto = (node.within(rank) for rank in ranks.around(point))
+    tied = upto - below
+    if tied < 2:
+        return below  # every fraction of one row rounds down to none
+    p, rows = branch.p, node.stop - node.start
+    edges = below - node.start + np.arange(PLACES + 1) * tied // PLACES
+    penalties = _excess(edges[:-1], rows - edges[1:], rows, p)
+    place = choose(penalties, branch.step(float(SHARE) * rate), rng)
+    return below + (2 * place + 1) * tied // (2 * PLACES)
 
 
-def _draw(ranks: Ranks, node: _Node, p: Fraction, rate: float, rng: Rng) -> int:
+def _draw(ranks: Ranks, node: _Node, branch: _Branch, rate: float, rng: Rng) -> int:
     """One exact draw: near points by their weights, all far ones together as one candidate, then refined."""
-    step = round_down(rate / p.denominator)  # penalties are counted in denominators of p
-    slack = math.ceil(FAR / rate)
+    p, step = branch.p, branch.step(rate)
+    most = node.stop - node.start + 1  # no penalty is as large
+    slack = most if step * p.denominator * most <= FAR else math.ceil(FAR / (step * p.denominator))
     near = _Window.around(ranks, node, p, slack)
     penalties, counts, floor = near.penalties, near.counts, p.denominator * slack
     if near.outside:
@@ -210,7 +266,6 @@ def _excess(lower: Chosen, upper: Chosen, rows: int, p: Fraction) -> Chosen:
 
 
 def _penalty(ranks: Ranks, node: _Node, point: int, p: Fraction) -> int:
-    sides = [int(np.searchsorted(ranks.values, point, side=side)) for side in ("left", "right")]
-    lower, upper = (min(max(int(ranks.below[side]), node.start), node.stop) for side in sides)
+    below, upto = (node.within(rank) for rank in ranks.around(point))
     rows = node.stop - node.start
-    return int(_excess(np.array(lower - node.start), np.array(node.stop - upper), rows, p))
+    return int(_excess(np.array(below - node.start), np.array(node.stop - upto), rows, p))

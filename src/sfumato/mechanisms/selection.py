@@ -1,17 +1,35 @@
-"""What selecting mechanisms share: the shape of a question whose answer is one of finitely many."""
+"""What selecting mechanisms share: the shape of a question whose answer is one of finitely many, and its costs.
+
+A choice at rate c among scores whose changes lie within `spread` of one another has a loss within an interval
+of length c spread: pure epsilon = c spread and concentrated rho = (c spread)^2 / 8.  Costs are computed in
+rationals and rounded once, outward.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.numeric import round_down
+from sfumato.numeric import ceil_float, floor_float, round_down
 
-__all__ = ["Chosen", "Counts", "Selectable", "calibrated_rate", "checked_scores", "peeled"]
+__all__ = [
+    "Chosen",
+    "Counts",
+    "Selectable",
+    "checked_rate",
+    "checked_scores",
+    "concentrated_cost",
+    "concentrated_rate",
+    "peeled",
+    "pure_cost",
+    "pure_rate",
+]
 
 Counts = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.int64]
@@ -27,9 +45,37 @@ class Selectable(Protocol):
     def spread(self) -> int: ...
 
 
-def calibrated_rate(loss: float, spread: int, rounds: int) -> float:
-    """The greatest rate with rounds * rate * spread <= loss."""
-    return round_down(loss / (rounds * spread), 2)
+def pure_cost(rate: float, spread: int, rounds: int | Fraction) -> float:
+    """rounds * rate * spread, rounded up unless exact."""
+    return ceil_float(Fraction(rate) * spread * rounds)
+
+
+def pure_rate(epsilon: float, spread: int, rounds: int | Fraction) -> float:
+    """The greatest rate whose `pure_cost` is at most epsilon.
+
+    >>> pure_rate(1.0, 1, 4)
+    0.25
+    """
+    return floor_float(Fraction(epsilon) / (spread * rounds))
+
+
+def concentrated_cost(rate: float, spread: int, rounds: int | Fraction) -> float:
+    """rounds * (rate * spread)^2 / 8, rounded up unless exact."""
+    return ceil_float((Fraction(rate) * spread) ** 2 * rounds / 8)
+
+
+def concentrated_rate(rho: float, spread: int, rounds: int | Fraction) -> float:
+    """A rate whose `concentrated_cost` is at most rho, the greatest but for rounding."""
+    rate = math.sqrt(8 * rho / rounds) / spread
+    while concentrated_cost(rate, spread, rounds) > rho:
+        rate = round_down(rate)
+    return rate
+
+
+def checked_rate(rate: float) -> None:
+    """Refuse a rate that is not a finite positive number."""
+    if not (isinstance(rate, int | float) and math.isfinite(rate) and rate > 0):
+        raise ParameterError(f"rate must be finite and positive, got {rate!r}")
 
 
 def peeled(scores: Counts, k: int, pick: Callable[[Counts], int]) -> list[int]:
@@ -44,9 +90,11 @@ def peeled(scores: Counts, k: int, pick: Callable[[Counts], int]) -> list[int]:
     return chosen
 
 
-def checked_scores(scores: Any, candidates: int, name: str) -> Counts:
-    """The scores, if there is one for each candidate; their values are never looked at."""
+def checked_scores(scores: Any, cells: int, candidates: int, name: str) -> Counts:
+    """The scores, if there is one for each candidate of each cell; their values are never looked at."""
     array = np.asarray(scores, dtype=np.int64)
-    if array.ndim != 2 or array.shape[1] != candidates:
-        raise ParameterError(f"query {name!r} ranks {candidates} candidates, got scores of shape {array.shape}")
+    if array.shape != (cells, candidates):
+        raise ParameterError(
+            f"query {name!r} ranks {candidates} candidates in {cells} cells, got scores of shape {array.shape}"
+        )
     return array

@@ -15,7 +15,6 @@ Assumes.     Nothing beyond random bits: the sampler is exact.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from sfumato.errors import ParameterError, UnsupportedQuery
@@ -25,6 +24,8 @@ from sfumato.randomness import Rng
 from sfumato.sampling import Staircase as StaircaseLaw
 
 __all__ = ["Staircase"]
+
+LARGEST = 1000.0  # epsilon that the sampler supports: the noise is zero but for e^-1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Staircase:
     width: int
 
     def __post_init__(self) -> None:
+        if int(self.query.sensitivity("l1")) < 1:
+            raise ParameterError(f"no unit moves {self.query.name!r}; it needs no staircase, release it as Public")
         if self.query.dimension != 1:
             raise ParameterError(f"the staircase is for one number, {self.query.name!r} has {self.query.dimension}")
         _ = self.noise
@@ -51,9 +54,8 @@ class Staircase:
         """The width with the least mean square for `target`."""
         if not isinstance(target, Pure) or target.epsilon <= 0:
             raise UnsupportedQuery(f"the staircase meets pure targets with epsilon > 0, not {target!r}")
-        sensitivity = int(query.sensitivity("l1"))
-        width = best_width(sensitivity, target.epsilon)
-        return cls(query, target.epsilon, width)
+        epsilon = min(target.epsilon, LARGEST)
+        return cls(query, epsilon, best_width(int(query.sensitivity("l1")), epsilon))
 
     @property
     def noise(self) -> StaircaseLaw:
@@ -80,19 +82,16 @@ class Staircase:
 def best_width(sensitivity: int, epsilon: float) -> int:
     """The width with the least mean square.
 
-    The continuous optimum for the mean absolute error is s / (1 + e^(epsilon/2)), and the mean square has a
-    single minimum in w nearby: a ternary search over whole widths finds it.
+    It is a strictly convex function of w over a linear one, so it falls and then rises: a ternary search over
+    the whole widths finds its least value (docs/proofs/staircase.md).
     """
     low, high = 1, sensitivity
     while high - low > 2:
         left, right = low + (high - low) // 3, high - (high - low) // 3
-        if _variance(sensitivity, epsilon, left) <= _variance(sensitivity, epsilon, right):
-            high = right
-        else:
-            low = left
+        falls = _variance(sensitivity, epsilon, left) > _variance(sensitivity, epsilon, right)
+        low, high = (left, high) if falls else (low, right)
     return min(range(low, high + 1), key=lambda width: _variance(sensitivity, epsilon, width))
 
 
 def _variance(sensitivity: int, epsilon: float, width: int) -> float:
-    variance = StaircaseLaw(sensitivity, epsilon, width).variance
-    return variance if math.isfinite(variance) else math.inf
+    return StaircaseLaw(sensitivity, epsilon, width).variance
