@@ -84,6 +84,8 @@ class Session:
         self._table = table
         self._rng = rng or secure()
         self.schema = table.schema
+        if isinstance(ledger, Ledger):
+            ledger.terms.must_match(self.schema.dataset, self.schema.adjacency, self.schema.unit, budget)
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(
             ledger, dataset=self.schema.dataset, adjacency=self.schema.adjacency, unit=self.schema.unit,
             budget=budget, allow=frozenset(allow),
@@ -134,14 +136,23 @@ class Session:
             return release_from(json.loads(stored.content))
         described = {"query": query.to_record(), "mechanisms": [o.mechanism.to_record() for o, _ in parts]}
         charge = self.ledger.charge(title, key, _claim(parts), described)
+        release = self._stored(title, parts, spend, key, charge)
+        if release is None:  # raised out here, so that the cause is not its context
+            raise EngineError(
+                f"release {title!r} failed after its charge, which is spent; ask again to charge and compute "
+                "anew (the cause is withheld, since it may hold data)"
+            )
+        return release
+
+    def _stored(
+        self, title: str, parts: list[tuple[Option, Any]], spend: Guarantee, key: str, charge: Charge
+    ) -> Release | None:
+        """The release, computed and durably stored; None if anything failed on the way."""
         try:
             release = self._answer(title, parts, spend, key, charge)
             self.ledger.store(charge, release.to_json())
         except Exception:
-            raise EngineError(
-                f"release {title!r} failed after its charge, which is spent; ask again to charge and compute "
-                "anew (the cause is withheld, since it may hold data)"
-            ) from None
+            return None
         return release
 
     def _answer(
@@ -174,6 +185,8 @@ class Session:
             if question.cells.count == 0:
                 return np.zeros(0, dtype=object)
             return question.vector(self._table.answer(question.statistic))
+        if question.cells.count == 0:
+            return np.zeros((0, len(question.items)), dtype=np.int64) if isinstance(question, Popular) else []
         cells, values, counts = self._table.answer(question.statistic)
         if isinstance(question, Popular):
             return question.scores(cells, values, counts)
