@@ -130,8 +130,7 @@ class SeededRng:
     __slots__ = ("_bits", "_next", "_pool", "seed")
 
     def __init__(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ParameterError("seed must be an integer that is not negative; try seeded(1)")
+        _check_seed(seed)
         self.seed = seed
         self._bits = np.random.PCG64(seed)
         self._pool: list[int] = []
@@ -168,7 +167,13 @@ def seeded(seed: int) -> SeededRng:
     >>> seeded(1).word() == seeded(1).word() != seeded(2).word()
     True
     """
+    _check_seed(seed)
     return SeededRng(seed)
+
+
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError("seed must be an integer that is not negative; try seeded(1)")
 
 
 def _check_count(count: int) -> None:

@@ -117,7 +117,7 @@ def test_a_million_candidates():
     assert pooled_pvalue(counts, right / right.sum() * 150) >= ALPHA
     assert pooled_pvalue(counts, wrong / wrong.sum() * 150) < ALPHA
     flips = [permute_and_flip(penalties, 3.0, rng) // 10_000 for _ in range(50)]
-    assert flips.count(0) > 40  # the heads of block k number e**-3k of those of block 0: 95 % against 5 %
+    assert flips.count(0) > 30  # of 50 at 95 %: fewer has probability 1e-12; a rate near zero gives one
 
 
 # laws: any integers, any rate
