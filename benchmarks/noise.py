@@ -227,6 +227,39 @@ def selection(size: Size) -> Iterator[Figure]:
         yield Figure(f"{select.__name__} among 1,000,000, milliseconds", round(spent * 1e3, 2), "", None)
 
 
+def peer_selection(size: Size) -> Iterator[Figure]:
+    """The same selection by the installed peers; only opendp's resists floating-point attacks."""
+    scores = np.random.default_rng(1).integers(0, 1000, 1000).tolist()
+    for load in (_opendp_selection, _diffprivlib_selection):
+        try:
+            peers = list(load(scores))
+        except ImportError:
+            continue  # already reported among the missing
+        for name, select in peers:
+            count = max(20, size.selections // 50)
+            spent = min(seconds(lambda s=select, k=count: [s() for _ in range(k)]) for _ in range(2))
+            yield Figure(f"peer: {name} among 1,000, per second", round(count / spent), "", None)
+
+
+def _opendp_selection(scores: list[int]) -> Iterator[tuple[str, Callable[[], object]]]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain, metric = dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int)
+    flip = dp.m.make_noisy_max(domain, metric, dp.max_divergence(), scale=20.0)
+    gumbel = dp.m.make_noisy_max(domain, metric, dp.zero_concentrated_divergence(), scale=20.0)
+    yield "opendp noisy max (permute and flip)", lambda: flip(scores)
+    yield "opendp noisy max (Gumbel)", lambda: gumbel(scores)
+
+
+def _diffprivlib_selection(scores: list[int]) -> Iterator[tuple[str, Callable[[], object]]]:
+    from diffprivlib.mechanisms import Exponential, PermuteAndFlip
+
+    for kind in (Exponential, PermuteAndFlip):
+        mechanism = kind(epsilon=0.1, sensitivity=1, utility=[-score for score in scores])
+        yield f"diffprivlib {kind.__name__} (floating)", mechanism.randomise
+
+
 def coin_by_coin(scale: float, rng: object) -> int:
     """The textbook exact sampler, one coin a unit: its time is its value."""
     heads, z = math.floor(2**64 * math.exp(-1 / scale)), 0
@@ -316,7 +349,14 @@ def main() -> None:
     size = SIZES[options.size or "usual"]
     missing: list[str] = []
     speeds = [*own_speeds(size), *peer_speeds(size, missing)]
-    parts = (throughput(speeds, missing), singles(size), selection(size), timing(size), importing())
+    parts = (
+        throughput(speeds, missing),
+        singles(size),
+        selection(size),
+        peer_selection(size),
+        timing(size),
+        importing(),
+    )
     figures = [figure for part in parts for figure in part]
     if options.json:
         for figure in figures:
