@@ -24,6 +24,7 @@ __all__ = ["Batch", "Bracket"]
 
 TOLERANCE = 1e-3  # width of the bracket relative to epsilon, for smooth laws
 TAIL = 1e-4  # share of delta that may be cut from the tails
+BEYOND = 1e-30  # tail mass below which a delta is not resolved
 ETA = 1e-3  # share of delta given to the lower end of rough laws
 
 
@@ -132,7 +133,10 @@ def _revealed(parts: Parts) -> float:
 
 
 def _delta(parts: Parts, epsilon: float, tolerance: float) -> Bracket:
-    coarse = grids(raised, parts, None, 1e-18)
+    coarse = grids(raised, parts, None, BEYOND)
+    if epsilon >= math.fsum(n * law.span(BEYOND / n)[1] for law, n in parts) * (1 + 1e-12):
+        revealed = _revealed(parts)
+        return Bracket(max(0.0, revealed * (1 - 1e-12)), revealed * (1 + 1e-12) + BEYOND * len(parts))
     tilt = _tilt_for_mean(coarse, epsilon)
     total, mean, variance = cumulants(coarse, tilt)
     guess = math.exp(max(-600.0, min(total - tilt * mean, -1.0)))

@@ -28,6 +28,7 @@ __all__ = [
     "releases_within",
 ]
 
+MARGIN = 1 - 1e-13  # over the rounding of a sum of squares
 PRECISION = 1e-6  # relative excess of a scale found by bisection
 
 
@@ -106,11 +107,11 @@ def best_split(sensitivities: Sequence[float], target: Guarantee, weights: Seque
             f"weights must match the {len(parts)} sensitivities, and be at least one; got {len(loads)}"
         )
     if isinstance(target, Concentrated):
-        return _gaussian(parts, loads, math.sqrt(2 * positive("rho", target.rho)) * (1 - 1e-15))
+        return _gaussian(parts, loads, math.sqrt(2 * positive("rho", target.rho)) * MARGIN)
     choices = [_laplace_pure(parts, loads, positive("epsilon", target.epsilon))]
     if isinstance(target, Approximate) and target.delta > 0:
         sigma = gaussian_sigma(1.0, target.epsilon, target.delta)
-        choices.append(_gaussian(parts, loads, 1 / sigma * (1 - 1e-15)))
+        choices.append(_gaussian(parts, loads, 1 / sigma * MARGIN))
         choices.append(_laplace_approximate(parts, loads, target.epsilon, target.delta))
     return min(choices, key=lambda split: split.error)
 

@@ -26,6 +26,8 @@ ROUNDING = 10 * ULP  # relative l2 error of a transform per doubling of its leng
 OUTSIDE = 1e-8  # tilted mass that may fall outside the window
 NEGLIGIBLE = 200.0  # Fourier coefficients below e^-200 are dropped
 
+STEEP = 600.0  # largest exponent of a weight, short of overflow
+
 Part = tuple[Grid, int]
 
 
@@ -55,6 +57,8 @@ class Sum:
             return self.infinity * (1 - 1e-12), self.infinity * (1 + 1e-12)
         index = min(max(math.floor(epsilon / self.step) + 1 - self.first, 0), len(self.above) - 1)
         ahead = epsilon - self.center
+        if -(self.tilt + 1) * ahead > STEEP:
+            return self.infinity * (1 - 1e-12), 1.0  # too far from the tilt to say anything
         high, low = float(self.above[index]), math.exp(min(ahead, 700.0)) * float(self.beyond[index])
         rounding = 4 * len(self.above) * ULP * (abs(high) + abs(low))
         wrong = rounding + self.error * self._peak() * math.exp(min(-self.tilt * ahead, 700.0))
@@ -98,8 +102,8 @@ def convolve(parts: Sequence[Part], tilt: float) -> Sum:
     scale = log_total - tilt * center
     relative = units * (MASS_ERROR + 4 * ULP * largest) + 8 * ULP * (abs(log_total) + 2 * abs(tilt * center) + 100)
     points = step * np.arange(first, first + size) - center
-    weighted = masses * np.exp(np.minimum(-tilt * points, 700.0))
-    above, beyond = _sums_from(weighted), _sums_from(weighted * np.exp(-points))
+    powers_of = (np.exp(np.minimum(-slope * points, STEEP + 40)) for slope in (tilt, tilt + 1))
+    above, beyond = (_sums_from(masses * power) for power in powers_of)
     lost = -math.expm1(math.fsum(count * math.log1p(-grid.infinity) for grid, count in parts))
     top = math.fsum(count * grid.top for grid, count in parts) * (1 + 1e-12)
     return Sum(step, first, above, beyond, tilt, center, scale, error, relative, lost, max(top, 0.0))

@@ -20,6 +20,7 @@ from sfumato.privacy.loss import Grid, lowered, raised
 __all__ = ["Ends", "Parts", "aligned_step", "grids", "smooth_step"]
 
 COARSE = 400  # grid points of the first look at one law
+FINE = 1 << 17  # grid points of one law at most
 FEW = 8  # at most so many atoms are put on the grid
 
 Parts = tuple[tuple[Law, int], ...]
@@ -41,8 +42,8 @@ class Ends:
         units = sum(n for _, n in parts)
         wobble = math.sqrt(units * math.log(1 / eta) / 2)
         smooth = smooth_step(parts, tilt, width)
-        aligned = aligned_step(parts, smooth)
-        step = aligned or min(smooth, 0.45 * width / min(wobble, units))
+        aligned = aligned_step(parts, max(smooth, _finest(parts, spare)))
+        step = aligned or min(smooth, max(0.45 * width / min(wobble, units), _finest(parts, spare)))
         upper, lower = (grids(kind, parts, step, spare) for kind in (raised, lowered))
         shift = min(wobble, units) * step + math.fsum(n * grid.drift for grid, n in upper)
         lost = eta + math.fsum(n * grid.cut for grid, n in upper)
@@ -67,6 +68,12 @@ def grids(kind: Callable[[Law, float, float], Grid], parts: Parts, step: float |
     """Every law on a grid: one step for all, or a coarse one each for a first look."""
     share = spare / sum(n for _, n in parts)
     return [(kind(law, step or _coarse(law, share), share), n) for law, n in parts]
+
+
+def _finest(parts: Parts, spare: float) -> float:
+    """The step that one law's span allows without undue time; a bracket may then stay wider."""
+    spans = [law.span(spare / n) for law, n in parts]
+    return max(high - low for low, high in spans) / FINE
 
 
 def _coarse(law: Law, tail: float) -> float:

@@ -180,13 +180,12 @@ class FiniteLaw:
         for name, law in (("p", first), ("q", second)):
             if not (np.all(law >= 0) and math.isclose(float(law.sum()), 1.0, abs_tol=1e-9)):
                 raise ParameterError(f"{name} must hold probabilities that add up to 1")
-        shared = first > 0
-        infinity = float(first[shared & (second == 0)].sum())
-        with np.errstate(divide="ignore"):
-            losses = np.log(first) - np.log(second)
+        infinity = float(first[second == 0].sum())
         kept = second > 0
-        order = np.argsort(losses[kept], kind="stable")
-        return cls(losses[kept][order], first[kept][order], second[kept][order], infinity, symmetric)
+        with np.errstate(divide="ignore"):
+            losses = np.log(first[kept]) - np.log(second[kept])
+        order = np.argsort(losses, kind="stable")
+        return cls(losses[order], first[kept][order], second[kept][order], infinity, symmetric)
 
     @property
     def atoms(self) -> tuple[float, ...]:
