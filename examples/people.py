@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-STATES = (
-    "AK AL AR AZ CA CO CT DC DE FL GA HI IA ID IL IN KS KY LA MA MD ME MI MN MO MS MT "
-    "NC ND NE NH NJ NM NV NY OH OK OR PA RI SC SD TN TX UT VA VT WA WI WV WY"
-).split()
+STATES = [
+    "AK", "AL", "AR", "AZ", "CA", "CO", "CT", "DC", "DE", "FL", "GA", "HI", "IA", "ID", "IL", "IN", "KS",
+    "KY", "LA", "MA", "MD", "ME", "MI", "MN", "MO", "MS", "MT", "NC", "ND", "NE", "NH", "NJ", "NM", "NV",
+    "NY", "OH", "OK", "OR", "PA", "RI", "SC", "SD", "TN", "TX", "UT", "VA", "VT", "WA", "WI", "WV", "WY",
+]  # fmt: skip
 SHARES = np.array(
     [0.7, 5, 3, 7.3, 39, 5.8, 3.6, 0.7, 1, 22, 11, 1.4, 3.2, 1.9, 12.6, 6.8, 2.9, 4.5, 4.6, 7, 6.2, 1.4, 10, 5.7, 6.2,
      2.9, 1.1, 10.6, 0.8, 2, 1.4, 9.3, 2.1, 3.1, 19.6, 11.8, 4, 4.2, 13, 1.1, 5.3, 0.9, 7, 30, 3.4, 8.7, 0.6, 7.8, 5.9,
@@ -95,7 +96,7 @@ def write(directory: Path, count: int) -> None:
 
 def _cities(count: int, rng: np.random.Generator) -> np.ndarray:
     """A few large cities, many small ones, and some that only one person lives in."""
-    small = [f"{first}{last}" for first in ("Ash", "Oak", "Elm", "Mill", "Glen", "Fox") for last in ("ford", "ton", "dale")]
+    small = [a + b for a in ("Ash", "Oak", "Elm", "Mill", "Glen", "Fox") for b in ("ford", "ton", "dale")]
     names = np.array([*CITIES, *small])
     weights = 1.0 / np.arange(1, len(names) + 1) ** 1.15
     chosen = names[rng.choice(len(names), count, p=weights / weights.sum())]

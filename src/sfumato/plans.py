@@ -196,6 +196,7 @@ def _checked(place: Path, document: _Document) -> Plan:
 def _schema(place: Path, document: _Document) -> Schema:
     table = document.table
     for name, described in document.columns.items():
+        _must_have_bounds(place, name, described)
         _at(place, f"columns.{name}", lambda name=name, described=described: space_from(dict(described), name))
     record = {
         "dataset": table.dataset or Path(table.path).name.split(".")[0],
@@ -204,7 +205,23 @@ def _schema(place: Path, document: _Document) -> Schema:
         "size": table.size,
         "columns": document.columns,
     }
-    return _at(place, "table", lambda: Schema.from_record(record))
+    schema: Schema = _at(place, "table", lambda: Schema.from_record(record))
+    return schema
+
+
+def _must_have_bounds(place: Path, name: str, described: Mapping[str, Any]) -> None:
+    needed = {
+        "interval": ("low", "high"),
+        "integers": ("low", "high"),
+        "categories": ("values",),
+        "subsets": ("of", "cap"),
+    }
+    for part in needed.get(str(described.get("type")), ()):
+        if part not in described:
+            raise SchemaError(
+                f"{place}: columns.{name}: {part} is missing; declare {part} = ... from what is public about the "
+                "column: it is never read off the data"
+            )
 
 
 def _at(place: Path, where: str, build: Any) -> Any:

@@ -55,7 +55,7 @@ def plan(plan: PlanFile, json: Json = False) -> None:
 @app.command(epilog="Example: sfumato publish people.toml --out people-report")
 def publish(
     plan: PlanFile,
-    out: Annotated[Path | None, typer.Option(help="Directory for releases and report; default: beside the plan.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for the files; default: beside the plan.")] = None,
     json: Json = False,
 ) -> None:
     """Release everything in a plan, in order.  Run it again after a crash: what is stored costs nothing."""
@@ -66,7 +66,7 @@ def publish(
 
 @app.command(epilog="Example: sfumato show people-report/releases/mean-height.json")
 def show(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A .json or .parquet release.", show_default=False)],
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release.", show_default=False)],
     json: Json = False,
 ) -> None:
     """Show a saved release: answers, error bars, guarantee, certificate."""
@@ -75,7 +75,10 @@ def show(
     run(release, json)
 
 
-@app.command(epilog="Examples: sfumato audit mypackage.noise:release --epsilon 1 | sfumato audit people.toml --release people")
+@app.command(
+    epilog="Examples: sfumato audit mypackage.noise:release --epsilon 1 --seconds 30, or "
+    'sfumato audit people.toml --release "mean height"'
+)
 def audit(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="module:function, or a plan.", show_default=False)],
     release: Annotated[str | None, typer.Option(help="The release of the plan to attack.")] = None,

@@ -23,7 +23,7 @@ format = "{format}"
 [table]
 path = {path}
 {table}dataset = {dataset}          # the name that the ledger is bound to
-unit = "{blank}"             # "row", or {{ column = "...", rows = 1 }}: who is protected, and how many rows of theirs count
+unit = "{blank}"             # who is protected: "row", or {{ column = "...", rows = 1 }} for people with so many rows
 adjacency = "add-remove"     # or "replace"
 # size = 1000                # the public number of people or rows, for previews (required and exact under "replace")
 """
@@ -78,9 +78,9 @@ def drafted(file: Path, table: str | None, kinds: dict[str, str], out: Path | No
 
 def _column(name: str, kind: str | None) -> str:
     """The part for one column."""
-    header = f"[columns.{json.dumps(name)}]" if not name.replace("_", "").isalnum() or not name.isascii() else f"[columns.{name}]"
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     note = f"  # {kind}" if kind else ""
-    return "\n".join([header + note, *_fields(kind), ""])
+    return "\n".join([f"[columns.{name if bare else json.dumps(name)}]{note}", *_fields(kind), ""])
 
 
 def _fields(kind: str | None) -> list[str]:

@@ -44,7 +44,8 @@ def run(path: Path, out: Path | None, as_json: bool) -> None:
     screen.print(answer_table(releases, seen.stored))
     screen.print(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {cost(session.remaining)}")
     screen.print(f"files   {directory}/releases/*.json, *.parquet and {report}", soft_wrap=True)
-    screen.print(f"ledger  {plan.ledger}\nhead    {session.ledger.head}  (keep it: it shows later edits)", soft_wrap=True)
+    screen.print(f"ledger  {plan.ledger}", soft_wrap=True)
+    screen.print(f"head    {session.ledger.head}  (keep it: it shows later edits)", soft_wrap=True)
 
 
 def file_names(names: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
 from sfumato.release import Release
 
-__all__ = ["Answers", "answers", "cost", "decimals", "plain", "spaced"]
+__all__ = ["Answers", "answers", "brief", "cost", "decimals", "listed", "plain", "spaced"]
 
 MOST_DECIMALS = 8
 
@@ -69,7 +69,7 @@ def spaced(value: float, digits: int) -> str:
     ('1,234,568', '0.00', '−2.5')
     """
     text = f"{value:,.{digits}f}"
-    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "−")
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "\N{MINUS SIGN}")
 
 
 def plain(value: Any) -> str:
@@ -82,12 +82,21 @@ def cost(claim: Guarantee) -> str:
 
     >>> from sfumato.privacy.guarantees import Pure
     >>> cost(Pure(0.3)), cost(Approximate(0.5000000000000001, 4e-7)), cost(Concentrated(0.01))
-    ('ε 0.3', 'ε 0.5, δ 4e-07', 'ρ 0.01')
+    ('ε 0.3', 'ε 0.5, δ 4e-7', 'ρ 0.01')
     """
     if isinstance(claim, Concentrated):
-        return f"ρ {claim.rho:.6g}"
-    delta = f", δ {claim.delta:.3g}" if isinstance(claim, Approximate) else ""
+        return f"\N{GREEK SMALL LETTER RHO} {claim.rho:.6g}"
+    delta = f", δ {brief(claim.delta)}" if isinstance(claim, Approximate) else ""
     return f"ε {claim.epsilon:.6g}{delta}"
+
+
+def brief(amount: float) -> str:
+    """A small amount in three digits.
+
+    >>> brief(0.0000001234), brief(0.25)
+    ('1.23e-7', '0.25')
+    """
+    return f"{amount:.3g}".replace("e-0", "e-")
 
 
 def listed(names: Sequence[str]) -> str:

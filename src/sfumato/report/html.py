@@ -13,7 +13,7 @@ from sfumato.certificate import Certificate
 from sfumato.errors import ParameterError
 from sfumato.ledger import Ledger
 from sfumato.release import Release
-from sfumato.report.answers import Answers, answers, cost, listed
+from sfumato.report.answers import answers, cost, listed
 from sfumato.report.page import PAGE, STYLE
 from sfumato.report.plots import plot_budget, plot_release
 
@@ -40,10 +40,11 @@ def write_report(releases: Sequence[Release], ledger: Ledger, path: str | Path) 
 
 
 def svg(chart: Any, label: str) -> str:
-    """A chart as inline SVG, readable by screen readers."""
+    """A chart as inline SVG, readable by screen readers; its title is left to the page."""
     import vl_convert
 
-    drawn: str = vl_convert.vegalite_to_svg(chart.to_json())
+    described = {name: part for name, part in chart.to_dict().items() if name != "title"}
+    drawn: str = vl_convert.vegalite_to_svg(described)
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
 
 
@@ -74,7 +75,7 @@ def _section(number: int, release: Release) -> str:
     place = release.provenance
     facts = {
         "Guarantee": _sentence(release.guarantee.words().format(unit=place.unit)),
-        "Error": _sentence(release.accuracy()),
+        "Error to expect": _sentence(release.accuracy()),
         "Certificate": _sentence(release.certificate.words()),
         "Question": _question(release),
         "Mechanism": listed([str(part["type"]) for part in place.parts]) + ", chosen from public quantities only",
@@ -83,11 +84,13 @@ def _section(number: int, release: Release) -> str:
     rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
     badge = "badge known" if isinstance(release.certificate, Certificate) else "badge"
     short = _short(release)
-    label = f"{release.name}: {short}"
+    chart = plot_release(release)
+    under = " ".join(chart.title["subtitle"])
     return (
-        f'<section id="r{number}"><figure>{svg(plot_release(release), label)}</figure>'
-        f'<p class="{badge}">{escape(short)}</p><dl>{rows}<dt>Head</dt><dd><code>{place.head}</code></dd></dl>'
-        f"{_table(answers(release))}</section>"
+        f'<section id="r{number}"><h2>{escape(release.name)}</h2><p class="over">{escape(under)}</p>'
+        f"<figure>{svg(chart, f'{release.name}: {under}')}</figure>"
+        f'<p class="{badge}">{escape(short)}</p><dl>{rows}<dt>Ledger head</dt><dd><code>{place.head}</code></dd></dl>'
+        f"{_table(release)}</section>"
     )
 
 
@@ -105,8 +108,9 @@ def _question(release: Release) -> str:
     return f"{query.name}{cells}"
 
 
-def _table(shown: Answers) -> str:
-    if not shown.rows:
+def _table(release: Release) -> str:
+    shown = answers(release)
+    if not shown.rows or shown.headings[0] == "answer":  # nothing, or one number, which the picture shows
         return ""
     marks = ['class="n"' if numeric else "" for numeric in shown.numeric]
     head = "".join(f"<th {mark}>{escape(text)}</th>" for mark, text in zip(marks, shown.headings, strict=True))
@@ -124,9 +128,10 @@ def _table(shown: Answers) -> str:
 
 def _meaning(unit: str) -> str:
     return (
-        f"This holds whatever else a reader knows, now or later, and whatever they do with the numbers. “{unit[0].upper()}"
-        f"{unit[1:]}” is the change that is protected against. It does not say that nothing can be learned about a "
-        "person from the habits of everyone; it says that little can be learned from their being in this table."
+        "This holds whatever else a reader knows, now or later, and whatever they do with the numbers. "
+        f"“{unit[0].upper()}{unit[1:]}” is the change that is protected against. It does not say that nothing can be "
+        "learned about a person from the habits of everyone; it says that little can be learned from their being in "
+        "this table."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.report.style import ACCENT, GRID, INK, MUTED, PALE, SHADES, WIDTH
+from sfumato.report.style import ACCENT, GRID, INK, MUTED, PALE, SHADES, WIDTH, altair
 
 __all__ = ["columns", "gauge", "heatmap", "lines", "nothing", "quantiles", "ranking", "single"]
 
@@ -13,33 +13,31 @@ Rows = list[dict[str, Any]]
 
 def columns(rows: Rows, key: str, title: str, digits: int, bars: bool) -> Any:
     """Cells along the bottom, in the order of the rows: bars from zero, or points, with error bars."""
-    import altair as alt
-
+    alt = altair()
     order = [row["cell"] for row in rows]
     crowded = {"labelFontSize": 9, "ticks": False} if len(rows) > 24 else {}
-    x = alt.X("cell:N", sort=order, title=key, axis=alt.Axis(labelAngle=0, labelOverlap=False, labelPadding=6, **crowded))
+    axis = alt.Axis(labelAngle=0, labelOverlap=False, labelPadding=6, **crowded)
+    x = alt.X("cell:N", sort=order, title=key, axis=axis)
     y = alt.Y("estimate:Q", title=title, scale=alt.Scale(zero=bars, nice=True), axis=_numbers(digits))
     return _layers(alt.Chart(alt.Data(values=rows)).encode(x=x), y, "y", bars, 16 if len(rows) <= 16 else 8).properties(
-        width=max(WIDTH, 16 * len(rows)), height=300
+        width=max(WIDTH, 15 * len(rows)), height=300
     )
 
 
 def lines(rows: Rows, key: str, title: str, digits: int, bars: bool) -> Any:
     """Cells down the side, in the order of the rows, with room for long labels."""
-    import altair as alt
-
+    alt = altair()
     order = [row["cell"] for row in rows]
     y = alt.Y("cell:N", sort=order, title=key, axis=alt.Axis(labelPadding=6, ticks=False, domain=False))
     x = alt.X("estimate:Q", title=title, scale=alt.Scale(zero=bars, nice=True), axis=_numbers(digits))
-    return _layers(alt.Chart(alt.Data(values=rows)).encode(y=y), x, "x", bars, 16 if len(rows) <= 16 else 10).properties(
-        width=WIDTH - 80, height=alt.Step(26 if len(rows) <= 16 else 17)
-    )
+    few = len(rows) <= 16
+    drawn = _layers(alt.Chart(alt.Data(values=rows)).encode(y=y), x, "x", bars, 16 if few else 10)
+    return drawn.properties(width=WIDTH - 80, height=alt.Step(26 if few else 17))
 
 
 def _layers(base: Any, estimate: Any, along: str, bars: bool, size: int) -> Any:
     """An estimate for each cell with its interval, along one axis."""
-    import altair as alt
-
+    alt = altair()
     ends = {along: _as(estimate, "low:Q"), f"{along}2": "high:Q"}
     interval = base.mark_rule(color=INK, strokeWidth=1.4).encode(**ends)
     tick = {"color": INK, "thickness": 1.4, "size": size * 0.6}
@@ -58,29 +56,26 @@ def _as(channel: Any, shorthand: str) -> Any:
 
 def single(row: dict[str, Any], title: str, frame: tuple[float, float] | None, digits: int) -> Any:
     """One number as an interval against its public bounds, or against zero."""
-    import altair as alt
-
+    alt = altair()
     low, high = frame or (min(0.0, row["low"]), max(0.0, row["high"]))
     scale = alt.Scale(domain=[low, high], nice=frame is None, zero=False)
-    x = alt.X("estimate:Q", title=title, scale=scale, axis=_numbers(digits if high - low < 10 else 0))
-    base = alt.Chart(alt.Data(values=[row]))
-    track = base.mark_rule(color=GRID, strokeWidth=10, strokeCap="round").encode(
-        x=alt.datum(low, type="quantitative", scale=scale, title=title), x2=alt.datum(high)
-    )
+    x = alt.X("estimate:Q", title=title, scale=scale, axis=_numbers(digits if high - low < 10 else 0, grid=False))
+    base = alt.Chart(alt.Data(values=[row])).encode(y=alt.value(46))
+    ends = {"x": alt.datum(low, type="quantitative", scale=scale, title=title), "x2": alt.datum(high)}
+    track = base.mark_rule(color=GRID, strokeWidth=10).encode(**ends)
     interval = base.mark_rule(color=ACCENT, strokeWidth=10).encode(x=_as(x, "low:Q"), x2="high:Q")
-    caps = [
-        base.mark_tick(color=INK, thickness=1.5, size=20, orient="vertical").encode(x=_as(x, f"{end}:Q"))
-        for end in ("low", "high")
-    ]
+    tick = base.mark_tick(color=INK, thickness=1.5, size=20, orient="vertical")
+    caps = [tick.encode(x=_as(x, f"{end}:Q")) for end in ("low", "high")]
     align = "left" if row["estimate"] < (low + high) / 2 else "right"
-    label = base.mark_text(dy=-25, fontSize=20, fontWeight=600, color=INK, align=align).encode(x=x, text="shown:N")
-    return alt.layer(track, interval, *caps, label).properties(width=WIDTH - 20, height=64)
+    label = base.mark_text(fontSize=20, fontWeight=600, color=INK, align=align).encode(
+        x=x, y=alt.value(18), text="shown:N"
+    )
+    return alt.layer(track, interval, *caps, label).properties(width=WIDTH, height=62)
 
 
 def quantiles(rows: Rows, title: str, keys: list[str]) -> Any:
     """Quantiles as points on the column's axis, one line of them for each cell."""
-    import altair as alt
-
+    alt = altair()
     for row in rows:
         row["which"] = f"{row['probability']:.6g}"
         row["cell"], row["zero"] = row["cell"] or "all", 0
@@ -103,14 +98,16 @@ def quantiles(rows: Rows, title: str, keys: list[str]) -> Any:
 
 def ranking(rows: Rows, keys: list[str]) -> Any:
     """Chosen items as a ranked list; with keys, one line of items for each cell."""
-    import altair as alt
-
+    alt = altair()
     base = alt.Chart(alt.Data(values=rows))
     if keys:
-        y = alt.Y("cell:N", sort=list(dict.fromkeys(row["cell"] for row in rows)), title=", ".join(keys), axis=_quiet(alt))
+        order = list(dict.fromkeys(row["cell"] for row in rows))
+        y = alt.Y("cell:N", sort=order, title=", ".join(keys), axis=_quiet(alt))
         x = alt.X("rank:O", title="rank", axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False))
-        return base.mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="shown:N").properties(
-            width=WIDTH - 80, height=alt.Step(24)
+        return (
+            base.mark_text(color=INK, fontSize=12)
+            .encode(x=x, y=y, text="shown:N")
+            .properties(width=WIDTH - 80, height=alt.Step(24))
         )
     y = alt.Y("rank:O", axis=None)
     number = base.mark_text(align="right", fontSize=18, fontWeight=600, color=ACCENT).encode(
@@ -122,8 +119,7 @@ def ranking(rows: Rows, keys: list[str]) -> Any:
 
 def heatmap(rows: Rows, keys: list[str], title: str, digits: int) -> Any:
     """Two keys as a grid of shades; the numbers are written where they fit."""
-    import altair as alt
-
+    alt = altair()
     for row in rows:
         row["row"], row["column"] = str(row[keys[0]]), str(row[keys[1]])
     across, down = list(dict.fromkeys(r["column"] for r in rows)), list(dict.fromkeys(r["row"] for r in rows))
@@ -142,10 +138,10 @@ def heatmap(rows: Rows, keys: list[str], title: str, digits: int) -> Any:
 
 def gauge(rows: Rows) -> Any:
     """Spent shares of each part of a budget, one segment for each release, and what is left."""
-    import altair as alt
-
+    alt = altair()
+    labels = alt.Axis(ticks=False, domain=False, labelFontSize=13, labelPadding=10)
     base = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("part:N", title=None, sort=None, axis=alt.Axis(ticks=False, domain=False, labelFontSize=13, labelPadding=10)),
+        y=alt.Y("part:N", title=None, sort=None, axis=labels),
         x=alt.X("from:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", grid=False)),
         x2="to:Q",
         tooltip=["release:N"],
@@ -162,17 +158,18 @@ def gauge(rows: Rows) -> Any:
 
 def nothing(text: str) -> Any:
     """A picture that says why it is empty."""
-    import altair as alt
+    alt = altair()
+    return (
+        alt.Chart(alt.Data(values=[{"text": text}]))
+        .mark_text(color=MUTED, fontSize=14, align="left")
+        .encode(text="text:N", x=alt.value(8))
+        .properties(width=WIDTH - 40, height=60)
+    )
 
-    return alt.Chart(alt.Data(values=[{"text": text}])).mark_text(color=MUTED, fontSize=14, align="left").encode(
-        text="text:N", x=alt.value(8)
-    ).properties(width=WIDTH - 40, height=60)
 
-
-def _numbers(digits: int) -> Any:
-    import altair as alt
-
-    return alt.Axis(format=f",.{min(digits, 3)}~f", tickCount=6, domain=False)
+def _numbers(digits: int, grid: bool = True) -> Any:
+    alt = altair()
+    return alt.Axis(format=f",.{min(digits, 3)}~f", tickCount=6, domain=False, grid=grid)
 
 
 def _quiet(alt: Any) -> Any:

@@ -25,18 +25,22 @@ STYLE = (
     + _recolored()
     + """}
 *{box-sizing:border-box}
-body{margin:0 auto;padding:3.5rem 1.5rem 5rem;max-width:47rem;background:var(--paper);color:var(--ink);
+body{margin:0 auto;padding:3.5rem 1.5rem 5rem;max-width:54rem;background:var(--paper);color:var(--ink);
 font:1.0625rem/1.6 Charter,"Bitstream Charter","Iowan Old Style",Georgia,"Liberation Serif",serif;
 font-variant-numeric:lining-nums;hyphens:manual}
-h1,h2,nav,dl,table,.badge,.over,summary,footer{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans",sans-serif}
+h1,h2,nav,dl,table,.badge,.over,summary,footer{
+font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans",sans-serif}
 h1{font-size:2.1rem;line-height:1.15;letter-spacing:-.015em;margin:.2rem 0 .6rem}
 h2{font-size:1.2rem;margin:2.8rem 0 .6rem}
+p,.promise{max-width:46rem}
 .over{font-size:.85rem;color:var(--muted);margin:0}
-.promise{border-left:4px solid var(--accent);background:var(--wash);padding:1rem 1.3rem;margin:1.2rem 0;font-size:1.1rem}
+.promise{border-left:4px solid var(--accent);background:var(--wash);padding:1rem 1.3rem;margin:1.2rem 0;
+font-size:1.1rem}
 nav ol{columns:2;padding-left:1.2rem;font-size:.9rem}
 a{color:var(--accent);text-underline-offset:2px}
 section{border-top:1px solid var(--line);padding-top:1.8rem;margin-top:2.6rem}
-figure{margin:0 0 .4rem}
+section h2{margin-top:0;margin-bottom:.1rem}
+figure{margin:.8rem 0 .4rem -8px}
 svg{max-width:100%;height:auto;display:block}
 .badge{display:inline-block;margin:.3rem 0 .9rem;padding:.15rem .7rem;border:1px solid var(--line);border-radius:1rem;
 font-size:.82rem;color:var(--muted)}
@@ -73,7 +77,7 @@ Of the budget {budget}, there remains {remaining}.</p>
 same guarantee. “No bound known” means that nobody has proven how good an answer could be, not that this one is bad.</p>
 {releases}
 <footer><p>Every release was charged to the ledger before it was computed, and stored in it before it was shown. The
-ledger’s head after these releases:</p><pre><code>{head}</code></pre>
+ledger&#8217;s head after these releases:</p><pre><code>{head}</code></pre>
 <p>Keep it. Whoever holds the ledger can show that nothing was removed or changed since:</p>
 <pre><code>sfumato ledger verify {ledger} --head {head}</code></pre>
 <p>Made with Sfumato {version}. Nothing on this page comes from the data except through the releases.</p></footer>

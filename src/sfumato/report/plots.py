@@ -10,7 +10,7 @@ from sfumato.privacy.filters import UNIT
 from sfumato.privacy.guarantees import Approximate, Concentrated
 from sfumato.release import Release
 from sfumato.report import marks
-from sfumato.report.answers import cost, decimals, plain, spaced
+from sfumato.report.answers import brief, cost, decimals, plain, spaced
 from sfumato.report.style import WIDTH, styled
 
 __all__ = ["plot_budget", "plot_release"]
@@ -45,8 +45,8 @@ def plot_release(release: Release, level: float = 0.95) -> Any:
 def plot_budget(ledger: Ledger) -> Any:
     """A gauge for each part of the budget: what each release took, and what is left."""
     budget, spent = ledger.terms.budget, ledger.spent()
-    names = ("rho",) if isinstance(budget, Concentrated) else ("epsilon",)
-    names = (*names, "delta") if isinstance(budget, Approximate) else names
+    names = ["rho" if isinstance(budget, Concentrated) else "epsilon"]
+    names += ["delta"] if isinstance(budget, Approximate) else []
     rows: list[dict[str, Any]] = []
     for place, name in enumerate(names):
         limit, used = getattr(budget, name), getattr(spent, name)
@@ -54,11 +54,12 @@ def plot_budget(ledger: Ledger) -> Any:
         parts = [(entry.name, entry.amounts[place] / UNIT) for entry in charges if entry.amounts[place]]
         if abs(sum(amount for _, amount in parts) - used) > 1e-9 * max(limit, used):
             parts = [("all releases together", used)]  # another way of adding up was tighter
-        label = f"{name}  {used:.4g} of {limit:.4g}"
+        label = f"{name}  {brief(used)} of {brief(limit)}"
         start = 0.0
         for order, (release, amount) in enumerate(parts):
-            rows.append({"part": label, "release": release, "from": start, "to": start + amount / limit, "order": order})
-            start += amount / limit
+            end = start + amount / limit
+            rows.append({"part": label, "release": release, "from": start, "to": end, "order": order})
+            start = end
         rows.append({"part": label, "release": "left", "from": min(start, 1.0), "to": 1.0, "order": -1})
     note = f"{cost(spent)} spent of {cost(budget)} · {ledger.terms.dataset}"
     return styled(marks.gauge(rows), "Privacy budget", note)

@@ -1,0 +1,139 @@
+"""Attacking a claim: any callable by name, or a release of a plan on small invented tables."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from sfumato.auditing import Finding
+from sfumato.auditing import audit as attack
+from sfumato.cli.console import print_json
+from sfumato.cli.neighbors import neighbors
+from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
+from sfumato.plans import PlannedRelease, read_plan
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.schema import Schema
+
+__all__ = ["ClaimRefuted", "run"]
+
+Amounts = tuple[float | None, float | None, float | None]
+
+
+class ClaimRefuted(SfumatoError):
+    """There is evidence against the claim."""
+
+
+def run(target: str, release: str | None, amounts: Amounts, seconds: float, as_json: bool) -> None:
+    """Print what was found; evidence against the claim is an error."""
+    claim = _claim(*amounts)
+    if Path(target).suffix.lower() in (".toml", ".json"):
+        finding = _attack_plan(Path(target), release, claim, seconds)
+    elif claim is None:
+        raise ParameterError("an audit needs the claim: give --epsilon, --epsilon with --delta, or --rho")
+    else:
+        finding = attack(_callable(target), claim, seconds=seconds)
+    if as_json:
+        print_json(_record(finding))
+    if finding.refuted:
+        raise ClaimRefuted(str(finding))
+    if not as_json:
+        print(finding)
+
+
+def _claim(epsilon: float | None, delta: float | None, rho: float | None) -> Guarantee | None:
+    if rho is not None and (epsilon is not None or delta is not None):
+        raise ParameterError("give --rho alone, or --epsilon with or without --delta")
+    if rho is not None:
+        return Concentrated(rho)
+    if epsilon is None:
+        if delta is not None:
+            raise ParameterError("--delta needs --epsilon beside it")
+        return None
+    return Pure(epsilon) if delta is None else Approximate(epsilon, delta)
+
+
+def _callable(target: str) -> Callable[..., Any]:
+    module, _, name = target.partition(":")
+    if not (module and name):
+        raise ParameterError(f"target must be module:function or a plan's file, got {target!r}")
+    sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        raise ParameterError(f"there is no {name!r} in a module {module!r}; run where it can be imported") from None
+    if not callable(found):
+        raise ParameterError(f"{target} is not a function; it must map data to an output")
+    return cast("Callable[..., Any]", found)
+
+
+def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, seconds: float) -> Finding:
+    plan = read_plan(path)
+    if name is None:
+        known = ", ".join(repr(release.name) for release in plan.releases)
+        raise ParameterError(f"--release is missing: which release of the plan? It has {known}")
+    target = _Released(plan.schema, plan.release(name))
+    from sfumato.session import Session
+
+    claimed = Session.plan(cast("Session", target), target.planned.query, spend=target.planned.spend).guarantee
+    return attack(target, claim or claimed, pairs=neighbors(plan.schema), seconds=seconds)
+
+
+@dataclass
+class _Released:
+    """A planned release as a function of a table.  Exact answers are kept, since they are the same each time."""
+
+    schema: Schema
+    planned: PlannedRelease
+    answers: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from sfumato.planner import best
+        from sfumato.queries import bind
+        from sfumato.queries.keys import Keys
+        from sfumato.randomness import secure
+
+        self.__name__ = self.planned.name
+        question = bind(self.planned.query, self.schema)
+        if isinstance(question, Keys):
+            raise UnsupportedQuery(f"release {self.planned.name!r} discovers its keys; audit it as module:function")
+        self.question, self.mechanism, self.rng = question, best(question, self.planned.spend), secure()
+
+    def __call__(self, data: Any) -> Any:
+        return self.mechanism.release(self._exact(data), self.rng)
+
+    def _exact(self, data: Any) -> Any:
+        from sfumato.engines import read
+        from sfumato.session import Session
+
+        key = repr(data.to_pydict())
+        if key not in self.answers:
+            self._table = read(data, schema=self.schema)
+            self.answers[key] = Session._exact(cast("Session", self), self.question)
+        return self.answers[key]
+
+
+def _record(finding: Finding) -> dict[str, Any]:
+    found = finding.evidence
+    return {
+        "target": finding.target,
+        "claim": repr(finding.claim),
+        "refuted": finding.refuted,
+        "evidence": None
+        if found is None
+        else {
+            "attack": found.attack, "epsilon": found.epsilon, "delta": found.delta, "event": found.words,
+            "relation": found.relation, "rates": list(found.rates), "trials": found.trials, "script": found.script,
+        },
+        "tried": [
+            {"attack": a.attack, "tried": a.tried, "runs": a.runs, "power": a.power if math.isfinite(a.power) else None}
+            for a in finding.tried
+        ],
+        "timing": finding.timing,
+        "notes": list(finding.notes),
+        "seconds": finding.seconds,
+    }  # fmt: skip

@@ -1,0 +1,68 @@
+"""Small neighboring tables made from a schema alone: one unit with extreme, ordinary or missing rows more or other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.privacy.adjacency import Person, Replace
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Integers, Interval, Space, Subsets
+
+__all__ = ["neighbors"]
+
+KINDS = 5  # of rows: the lowest values, the highest, ordinary ones, others, missing
+
+
+def neighbors(schema: Schema) -> list[tuple[Any, Any]]:
+    """Pairs of Arrow tables that differ by one unit, under the schema's own relation."""
+    others = [_rows(schema, kind, f"other {kind}") for kind in range(KINDS)]
+    units = [_rows(schema, kind, "the one") * schema.unit.rows for kind in range(KINDS)]
+    if isinstance(schema.adjacency, Replace):
+        size = schema.fixed_size
+        around = (others[0] + others[1]) * 3 if size is None else (others[0] * size)[: size - 1]
+        pairs = [(around + one, around + other) for one in units for other in units if one is not other]
+    else:
+        bases = [[], others[2] * 3, others[0] + others[1]]
+        pairs = [(base + unit, base) for unit in units for base in bases]
+    return [(_table(schema, one), _table(schema, other)) for one, other in pairs]
+
+
+def _rows(schema: Schema, kind: int, person: str) -> list[dict[str, Any]]:
+    row = {name: _value(space, kind) for name, space in schema.columns.items()}
+    return [row | ({schema.unit.column: person} if isinstance(schema.unit, Person) else {})]
+
+
+def _value(space: Space, kind: int) -> Any:
+    """A value of that kind in a space."""
+    if kind == KINDS - 1:
+        return None
+    if isinstance(space, Interval | Integers):
+        low, high = space.lattice.low_value, space.lattice.high_value
+        return (low, high, (low + high) / 2, low + (high - low) / 4)[kind]
+    if isinstance(space, Categories):
+        return space.values[(0, -1, 0, 1 % len(space.values))[kind]]
+    if isinstance(space, Subsets):
+        return list((space.of[:0], space.of[: space.cap], space.of[:1], space.of[-1:])[kind])
+    return ("a", "b", "a", "c")[kind]
+
+
+def _table(schema: Schema, rows: list[dict[str, Any]]) -> Any:
+    import pyarrow as pa
+
+    names = list(schema.columns) + ([schema.unit.column] if isinstance(schema.unit, Person) else [])
+    kinds = [_kind(schema.columns.get(name)) for name in names]
+    return pa.table(
+        {name: pa.array([row[name] for row in rows], kind) for name, kind in zip(names, kinds, strict=True)}
+    )
+
+
+def _kind(space: Space | None) -> Any:
+    import pyarrow as pa
+
+    if isinstance(space, Interval | Integers):
+        return pa.float64()
+    if isinstance(space, Categories | Subsets):
+        labels = space.values if isinstance(space, Categories) else space.of
+        item = pa.string() if isinstance(labels[0], str) else pa.int64()
+        return pa.list_(item) if isinstance(space, Subsets) else item
+    return pa.string()
