@@ -1,0 +1,172 @@
+"""Filters and the odometer: whole-unit sums, both routes, and an adaptive spender who cannot win."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.errors import ParameterError
+from sfumato.privacy.conversions import concentrated_for, concentrated_to_approximate
+from sfumato.privacy.filters import UNIT, ApproximateFilter, filter_for
+from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
+from sfumato.privacy.odometer import Odometer
+
+BUDGET = Approximate(1.0, 1e-6)
+
+
+def total_of(budget, claims):
+    chosen = filter_for(budget)
+    amounts = [chosen.amounts(claim) for claim in claims]
+    return tuple(map(sum, zip(*amounts, strict=True)))
+
+
+def admitted(budget, claims):
+    """How many of the claims are admitted, one after the other."""
+    chosen = filter_for(budget)
+    total = tuple(0 for _ in chosen.amounts(Pure(0.0)))
+    for number, claim in enumerate(claims):
+        after = tuple(a + b for a, b in zip(total, chosen.amounts(claim), strict=True))
+        if not chosen.admits(after):
+            return number
+        total = after
+    return len(claims)
+
+
+# claims
+def test_ten_tenths_are_one():
+    for budget, claim in ((Pure(1.0), Pure(0.1)), (BUDGET, Approximate(0.1, 5e-8))):
+        assert admitted(budget, [claim] * 11) == 10
+    assert admitted(Concentrated(1.0), [Concentrated(0.1)] * 11) == 10
+
+
+def test_many_small_pure_charges_go_farther_by_their_rhos():
+    count = admitted(BUDGET, [Pure(0.01)] * 2000)
+    rho = 0.01 * math.tanh(0.005)
+    assert count == math.floor(concentrated_for(1.0, 5e-7) / rho) > 300
+
+
+def test_concentrated_charges_are_admitted_to_the_rho_of_half_the_delta():
+    rho = concentrated_for(1.0, 5e-7)
+    assert admitted(BUDGET, [Concentrated(rho / 4 * (1 - 1e-9))] * 5) == 4
+    spent = filter_for(BUDGET).spent(total_of(BUDGET, [Concentrated(rho / 4)] * 3))
+    assert spent.epsilon >= concentrated_to_approximate(0.75 * rho, 5e-7) * (1 - 1e-9)
+    assert spent.epsilon <= 1.0
+
+
+def test_deltas_of_charges_use_half_the_delta_unless_the_first_takes_it_all():
+    assert admitted(BUDGET, [Approximate(1.0, 1e-6)]) == 1
+    assert admitted(BUDGET, [Concentrated(concentrated_for(1.0, 1e-6) * (1 - 1e-9))]) == 1
+    assert admitted(BUDGET, [Approximate(0.5, 6e-7), Pure(0.1)]) == 1
+    assert admitted(BUDGET, [Approximate(0.1, 2.5e-7)] * 3) == 2
+
+
+def test_a_budget_without_delta_adds_epsilons():
+    assert admitted(Approximate(1.0, 0.0), [Pure(0.25)] * 5) == 4
+    assert admitted(Approximate(1.0, 0.0), [Concentrated(0.001)]) == 0
+
+
+# laws
+charges = st.one_of(
+    st.builds(Pure, st.floats(0, 0.5)),
+    st.builds(Approximate, st.floats(0, 0.5), st.floats(0, 1e-6)),
+    st.builds(Concentrated, st.floats(0, 0.05)),
+)
+
+
+@given(st.lists(charges, max_size=8), charges, st.randoms())
+def test_admission_ignores_order_and_shrinks_with_every_charge(claims, more, shuffler):
+    chosen = filter_for(BUDGET)
+    mixed = list(claims)
+    shuffler.shuffle(mixed)
+    total = total_of(BUDGET, [Pure(0.0), *claims])
+    assert total == total_of(BUDGET, [Pure(0.0), *mixed])
+    if not chosen.admits(total):
+        assert not chosen.admits(total_of(BUDGET, [*claims, more]))
+
+
+@given(charges)
+def test_nothing_is_free_and_nothing_costs_nothing(claim):
+    amounts = ApproximateFilter(BUDGET).amounts(claim)
+    sizes = (getattr(claim, name, 0.0) for name in ("epsilon", "delta", "rho"))
+    assert any(amounts) == any(size > 0 for size in sizes)
+    if hasattr(claim, "epsilon"):
+        assert amounts[0] / UNIT >= claim.epsilon * (1 - 1e-15)
+
+
+def test_an_adaptive_spender_who_switches_routes_stays_within_the_budget():
+    """Exact loss of a spender who goes on by rho after bad news, else spends delta and epsilon.
+
+    First k randomized responses; where their sum is high he goes on with more of them (allowed by
+    rho only), elsewhere he takes a charge whose delta is all that is left.
+    """
+    budget, epsilon = Approximate(2.0, 1e-2), 0.2
+    limit = math.floor(concentrated_for(2.0, 5e-3) / (epsilon * math.tanh(epsilon / 2)))
+    assert admitted(budget, [Pure(epsilon)] * (limit + 5)) == limit > 10
+    likely, first = 1 / (1 + math.exp(-epsilon)), 6
+    assert admitted(budget, [Pure(epsilon)] * first + [Approximate(0.0, 5e-3)]) == first + 1
+    failure = 0.0
+    for heads in range(first + 1):
+        chance = math.comb(first, heads) * likely**heads * (1 - likely) ** (first - heads)
+        loss = (2 * heads - first) * epsilon
+        if heads <= first // 2:  # the delta charge: revealed with 5e-3, else nothing more
+            failure += chance * (5e-3 + (1 - 5e-3) * max(0.0, -math.expm1(2.0 - loss)))
+            continue
+        rest = np.arange(limit - first + 1)
+        masses = np.array(
+            [math.comb(limit - first, int(j)) * likely**j * (1 - likely) ** (limit - first - j) for j in rest]
+        )
+        losses = loss + (2 * rest - (limit - first)) * epsilon
+        failure += chance * float(np.sum(masses * -np.expm1(-np.maximum(losses - 2.0, 0.0))))
+    assert failure <= 1e-2
+
+
+# odometer
+@given(st.lists(charges, max_size=12))
+def test_the_odometer_never_runs_back_nor_above_the_sum(claims):
+    meter = Odometer(tail=1e-6)
+    readings = [meter.epsilon()]
+    for claim in claims:
+        meter = meter.charged(claim)
+        readings.append(meter.epsilon())
+    assert readings == sorted(readings)
+    assert readings[-1] <= meter.epsilons
+    assert meter.delta() >= 1e-6 + math.fsum(getattr(c, "delta", 0.0) for c in claims)
+
+
+def test_the_odometer_gains_on_the_sum_for_many_charges():
+    meter = Odometer(tail=1e-6)
+    for _ in range(3000):
+        meter = meter.charged(Pure(0.01))
+    assert meter.epsilon() < 0.2 * meter.epsilons
+
+
+def test_the_odometer_bound_fails_no_more_often_than_promised():
+    """20,000 paths of 400 randomized responses with a tail of 0.05, looked at after every step.
+
+    Power: a bound of a third of the size fails on more than 0.05 of the paths.
+    """
+    rng, epsilon, steps = np.random.default_rng(5), 0.1, 400
+    meter, bounds = Odometer(tail=0.05), []
+    for _ in range(steps):
+        meter = meter.charged(Pure(epsilon))
+        bounds.append(meter.epsilon())
+    signs = rng.random((20_000, steps)) < 1 / (1 + math.exp(-epsilon))
+    losses = np.cumsum(np.where(signs, epsilon, -epsilon), axis=1)
+    assert np.mean(np.any(losses > np.array(bounds), axis=1)) <= 0.05
+    assert np.mean(np.any(losses > np.array(bounds) / 3, axis=1)) > 0.05
+
+
+# refusals
+def test_budgets_refuse_what_they_cannot_hold():
+    with pytest.raises(ParameterError, match=r"pure budget .* open the ledger"):
+        filter_for(Pure(1.0)).amounts(Approximate(0.1, 1e-9))
+    with pytest.raises(ParameterError, match="concentrated budget"):
+        filter_for(Concentrated(1.0)).amounts(Approximate(0.1, 1e-9))
+    with pytest.raises(ParameterError, match="tail"):
+        Odometer(tail=0.0)
+    with pytest.raises(ParameterError, match="mu"):
+        GaussianPrivacy(-1.0)
