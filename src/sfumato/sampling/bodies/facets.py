@@ -1,0 +1,231 @@
+r"""Walking over the facets of a hull: the state of a point, and the pivot into the next cone.
+
+K is the hull of the columns +-f_1 .. +-f_n.  A facet holds d signed columns b_1 .. b_d (its basis); its normal y has
+<y, b_k> = 1 and |<y, f_j>| <= 1 for all j.  In the cone of the facet z = sum lambda_k b_k with lambda >= 0,
+and the gauge is sum lambda_k = <y, z>.
+
+When a point moving with velocity v leaves the cone through lambda_i = 0, the next facet keeps the other columns:
+y - tau beta with beta the i-th row of the inverse basis, and tau >= 0 the first value at which another column
+(or -b_i) reaches 1.  That is a dual-simplex pivot, O(n d) with the products <y, f_j> kept up to date.
+
+Tie rule: among columns that reach 1 within TIE of the first, the one with the largest pivot enters.  Facets
+with more than d columns then have several bases with one normal; the gauge and the normal do not depend on
+which, and a point that moves on never meets the same basis twice, so ties cannot cycle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sfumato.errors import ParameterError
+from sfumato.sampling.bodies.reals import Reals
+
+__all__ = ["Facets", "fresh", "leave", "locate", "recompute"]
+
+TIE = 1e-11
+SMALLEST = 1e-10  # pivots below this are rounding
+HUGE = 1e300
+FRESHEN = 400  # pivots between two recomputations of the inverse basis
+
+FAST = {"reassoc", "contract", "nsz", "nnan", "arcp"}  # sums may be reordered; nothing here is NaN
+
+# basis, counters of pivots; signs, inverse basis, normal, products, weights, speeds
+Facets = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def fresh(columns: Reals, basis: np.ndarray, signs: Reals, weights: Reals) -> Facets:
+    """The state of the point sum weights_k signs_k f_basis_k; `columns` is (d, n) and C-ordered."""
+    d, n = columns.shape
+    state: Facets = (
+        np.asarray(basis, dtype=np.int64).copy(),
+        np.zeros(2, dtype=np.int64),
+        np.asarray(signs, dtype=np.float64).copy(),
+        np.zeros((d, d)),
+        np.zeros(d),
+        np.zeros(n),
+        np.asarray(weights, dtype=np.float64).copy(),
+        np.zeros(d),
+    )
+    recompute(columns, state)
+    return state
+
+
+@njit(cache=True, fastmath=FAST)
+def point(columns, state, out):  # type: ignore[no-untyped-def]
+    """The point itself, into `out`."""
+    basis, signs, weights = state[0], state[2], state[6]
+    d = out.size
+    out[:] = 0.0
+    for k in range(d):
+        scale = signs[k] * weights[k]
+        j = basis[k]
+        for i in range(d):
+            out[i] += scale * columns[i, j]
+
+
+@njit(cache=True, fastmath=FAST)
+def recompute(columns, state):  # type: ignore[no-untyped-def]
+    """The inverse basis, normal and products anew from the basis; the weights from the point."""
+    basis, counts, signs, inverse, normal, products, weights, speeds = state
+    d, n = columns.shape
+    z, v = np.zeros(d), np.zeros(d)
+    matrix = np.empty((d, d))
+    for k in range(d):
+        for i in range(d):
+            matrix[i, k] = signs[k] * columns[i, basis[k]]
+            z[i] += matrix[i, k] * weights[k]
+            v[i] += matrix[i, k] * speeds[k]
+    inverse[:, :] = np.linalg.inv(matrix)
+    for k in range(d):
+        weight, speed = 0.0, 0.0
+        for i in range(d):
+            weight += inverse[k, i] * z[i]
+            speed += inverse[k, i] * v[i]
+        weights[k] = max(weight, 0.0)
+        speeds[k] = speed
+    for i in range(d):
+        total = 0.0
+        for k in range(d):
+            total += inverse[k, i]
+        normal[i] = total
+    products[:] = 0.0
+    for i in range(d):
+        for j in range(n):
+            products[j] += normal[i] * columns[i, j]
+    counts[0] = 0
+
+
+@njit(cache=True, fastmath=FAST)
+def entering(alpha, products, steps):  # type: ignore[no-untyped-def]
+    """The first column to reach 1 (sign 1.0) or -1 (sign -1.0), and its step tau: (column, sign, tau)."""
+    n = alpha.size
+    for j in range(n):
+        size = abs(alpha[j])
+        room = 1.0 - products[j] if alpha[j] < 0.0 else 1.0 + products[j]
+        steps[j] = max(room, 0.0) / size if size > SMALLEST else HUGE
+    first = HUGE
+    for j in range(n):
+        first = min(first, steps[j])
+    chosen, largest = -1, 0.0
+    for j in range(n):
+        if steps[j] <= first + TIE and abs(alpha[j]) > largest:
+            chosen, largest = j, abs(alpha[j])
+    return chosen, (1.0 if alpha[chosen] < 0.0 else -1.0), first
+
+
+@njit(cache=True, fastmath=FAST)
+def leave(columns, state, leaving, room):  # type: ignore[no-untyped-def]
+    """The pivot through weights[leaving] = 0; `room` is two arrays of n and two of d to work in."""
+    basis, counts, signs, inverse, normal, products, weights, speeds = state
+    alpha, steps, shift, new = room
+    d, n = columns.shape
+    alpha[:] = 0.0
+    for i in range(d):
+        scale = inverse[leaving, i]
+        for j in range(n):
+            alpha[j] += scale * columns[i, j]
+    for k in range(d):
+        if k != leaving:
+            alpha[basis[k]] = 0.0
+    column, sign, step = entering(alpha, products, steps)
+    for j in range(n):
+        products[j] -= step * alpha[j]
+    for i in range(d):
+        normal[i] -= step * inverse[leaving, i]
+        new[i] = sign * columns[i, column]
+    for k in range(d):
+        total = 0.0
+        for i in range(d):
+            total += inverse[k, i] * new[i]
+        shift[k] = total
+    scale = 1.0 / shift[leaving]
+    for i in range(d):
+        inverse[leaving, i] *= scale
+        new[i] = inverse[leaving, i]
+    speed = speeds[leaving] * scale
+    for k in range(d):
+        if k != leaving:
+            factor = shift[k]
+            for i in range(d):
+                inverse[k, i] -= factor * new[i]
+            speeds[k] -= factor * speed
+    speeds[leaving] = speed
+    weights[leaving] = 0.0
+    basis[leaving], signs[leaving] = column, sign
+    counts[0] += 1
+    counts[1] += 1
+    if counts[0] >= FRESHEN:
+        recompute(columns, state)
+
+
+@njit(cache=True)
+def workroom(columns):  # type: ignore[no-untyped-def]
+    """What `leave` works in."""
+    d, n = columns.shape
+    return np.empty(n), np.empty(n), np.empty(d), np.empty(d)
+
+
+@njit(cache=True, fastmath=FAST)
+def aim(state, velocity):  # type: ignore[no-untyped-def]
+    """Set the speeds of the weights to those of a point with this velocity."""
+    inverse, speeds = state[3], state[7]
+    d = velocity.size
+    for k in range(d):
+        total = 0.0
+        for i in range(d):
+            total += inverse[k, i] * velocity[i]
+        speeds[k] = total
+
+
+@njit(cache=True, fastmath=FAST)
+def exit_time(weights, speeds):  # type: ignore[no-untyped-def]
+    """When the first weight reaches zero, and which."""
+    first, leaving = np.inf, -1
+    for k in range(weights.size):
+        if speeds[k] < 0.0:
+            time = weights[k] / -speeds[k]
+            if time < first:
+                first, leaving = time, k
+    return first, leaving
+
+
+@njit(cache=True)
+def advance(columns, state, duration, room):  # type: ignore[no-untyped-def]
+    """Move straight for `duration`."""
+    weights, speeds = state[6], state[7]
+    left = duration
+    while True:
+        time, leaving = exit_time(weights, speeds)
+        if time >= left:
+            for k in range(weights.size):
+                weights[k] += left * speeds[k]
+            return
+        for k in range(weights.size):
+            weights[k] = max(weights[k] + time * speeds[k], 0.0)
+        left -= time
+        leave(columns, state, leaving, room)
+
+
+@njit(cache=True)
+def gauges(columns, state, targets, out):  # type: ignore[no-untyped-def]
+    """The gauge of each row of targets, walking straight from one to the next."""
+    room, here = workroom(columns), np.empty(columns.shape[0])
+    for row in range(targets.shape[0]):
+        point(columns, state, here)
+        aim(state, targets[row] - here)
+        advance(columns, state, 1.0, room)
+        out[row] = state[6].sum()
+
+
+def locate(columns: Reals, z: Reals) -> Facets:
+    """A state for the point z, by one linear program; z must lie in the cone of no lower-dimensional face."""
+    from scipy.optimize import linprog
+
+    d, n = columns.shape
+    found = linprog(np.ones(2 * n), A_eq=np.hstack([columns, -columns]), b_eq=z, method="highs-ds")
+    if found.x is None:
+        raise ParameterError("vertices must span the space; reduce the query to its rank first")
+    solution = found.x[:n] - found.x[n:]
+    basis = np.argsort(-np.abs(solution), kind="stable")[:d]
+    return fresh(columns, basis, np.sign(solution[basis]), np.abs(solution[basis]))

@@ -1,0 +1,142 @@
+"""The convex hull of signed columns: {sum x_i f_i : sum |x_i| <= 1}, the sensitivity body of a linear query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.randomness import Rng
+from sfumato.sampling.bodies import body, facets
+from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
+from sfumato.sampling.bodies.frame import Frame, distinct_columns, frame
+from sfumato.sampling.bodies.lp_ball import CrossPolytope
+from sfumato.sampling.bodies.programs import gauge_by_program, least_norm_preimages
+from sfumato.sampling.bodies.reals import Reals, real_matrix, uniforms
+
+__all__ = ["Hull"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hull:
+    """The hull of the columns of `vertices` (d, n) and their negatives.
+
+    >>> Hull([[1, 0, 1], [0, 1, 1]]).gauge([[2.0, 2.0], [1.0, -1.0]]).round(6).tolist()
+    [2.0, 2.0]
+    """
+
+    vertices: Reals
+
+    def __post_init__(self) -> None:
+        vertices = real_matrix("vertices", self.vertices)
+        if not vertices.any():
+            raise ParameterError("vertices are all zero: the hull is a point; such a query needs no noise")
+        object.__setattr__(self, "vertices", vertices)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hull) and np.array_equal(self.vertices, other.vertices)
+
+    def __hash__(self) -> int:
+        return hash((self.vertices.shape, self.vertices.tobytes()))
+
+    @property
+    def dimension(self) -> int:
+        """Of the space that holds the hull."""
+        return int(self.vertices.shape[0])
+
+    @property
+    def degrees(self) -> int:
+        """The rank of the vertices: the dimension of the hull itself."""
+        return self.frame.rank
+
+    @property
+    def frame(self) -> Frame:
+        """Coordinates in which the hull is round and of full dimension."""
+        return _frame(self)
+
+    @property
+    def columns(self) -> Reals:
+        """The distinct columns, up to sign, without zeros."""
+        return distinct_columns(self.vertices)
+
+    def gauge(self, points: npt.ArrayLike) -> Reals:
+        """The least sum |x_i| with sum x_i f_i = z, for each row, by pivots; infinite outside the span."""
+        z = body.rows(points, self.dimension)
+        return np.where(self._inside(z), gauge_by_pivots(self.frame, z @ self.frame.drop.T), np.inf)
+
+    def gauge_by_program(self, points: npt.ArrayLike) -> Reals:
+        """The same by one linear program a row: slower, independent of the pivots."""
+        return gauge_by_program(np.asarray(self.vertices), body.rows(points, self.dimension))
+
+    def gauge_bound(self, points: npt.ArrayLike) -> Reals:
+        """The gauge, rounded up; exactly at most 1 for the vertices themselves."""
+        z = body.rows(points, self.dimension)
+        known = {column.tobytes() for column in np.hstack([self.columns, -self.columns]).T + 0.0}
+        own = np.array([row.tobytes() in known for row in z + 0.0])
+        bound = np.where(z.any(axis=1), 1.0, 0.0)
+        others = np.flatnonzero(~own & z.any(axis=1))
+        if others.size:
+            bound[others] = self._enclose(z[others])
+        return bound
+
+    def contains(self, points: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Whether each row is proven to lie inside."""
+        return np.asarray(self.gauge_bound(points) <= 1)
+
+    def volume(self) -> float | None:
+        """Exact where the hull can be cut into simplices (small dimension); None elsewhere."""
+        from sfumato.sampling.bodies import simplices
+
+        if self.degrees < self.dimension:
+            return 0.0
+        if self.degrees == len(self.columns.T):
+            _, logs = np.linalg.slogdet(self.columns)
+            return float(np.exp(logs)) * CrossPolytope(self.dimension).volume()
+        return simplices.volume(self) if simplices.affordable(self) else None
+
+    def uniform(self, count: int, rng: Rng) -> Reals:
+        """Uniform points: K-norm draws by the best sampler there is, brought to gauge U^{1/d}."""
+        from sfumato.sampling.bodies.knorm import knorm
+
+        draws, _ = knorm(self, 1.0, count, rng)
+        return np.asarray(draws / self.gauge(draws)[:, None] * uniforms((count, 1), rng) ** (1 / self.degrees))
+
+    def mean_norm(self, norm: str, rng: Rng, order: float = 1.0) -> float:
+        """E ||u||^order over simulated uniform points."""
+        return body.mean_norm(self, norm, rng, order)
+
+    def _inside(self, z: Reals) -> npt.NDArray[np.bool_]:
+        gap = np.abs(z - z @ self.frame.drop.T @ self.frame.lift.T).max(axis=1)
+        return np.asarray(gap <= 1e-9 * (1 + np.abs(z).max(axis=1)))
+
+    def _enclose(self, z: Reals) -> Reals:
+        columns = self.columns
+        guesses = least_norm_preimages(columns, z, 1.0)
+        if self.degrees < self.dimension:  # the span itself is rounded; the caller's rows must lie in it
+            return np.where(self._inside(z), norm_bound(np.abs(guesses), 1.0) * (1 + 1e-9), np.inf)
+        return norm_bound(preimage_bound(columns, z, guesses), 1.0)
+
+
+def gauge_by_pivots(coordinates: Frame, points: Reals) -> Reals:
+    """Walk from point to point over the facets."""
+    out = np.zeros(len(points))
+    some = np.flatnonzero(points.any(axis=1))
+    if some.size:
+        state = facets.locate(coordinates.columns, start(coordinates))
+        found = np.empty(some.size)
+        facets.gauges(coordinates.columns, state, np.ascontiguousarray(points[some]), found)
+        out[some] = found
+    return out
+
+
+def start(coordinates: Frame) -> Reals:
+    """A public point in general position: irrational multiples of the axes."""
+    return np.sqrt(np.arange(2, coordinates.rank + 2)) % 1 - 0.5
+
+
+@lru_cache(maxsize=32)
+def _frame(hull: Hull) -> Frame:
+    return frame(np.asarray(hull.vertices))

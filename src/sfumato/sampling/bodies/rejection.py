@@ -1,0 +1,84 @@
+"""Exact K-norm draws by rejection: uniform points of the smallest box around the hull, kept where the gauge is below 1.
+
+A kept point is uniform on the hull; brought to gauge 1 and multiplied by gamma(d) it has density exp(-gauge).  The walk
+towards a point stops as soon as the gauge is known to exceed 1: the products <y, z> rise with every pivot.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sfumato.randomness import Rng, seeded
+from sfumato.sampling.bodies import facets
+from sfumato.sampling.bodies.facets import aim, exit_time, leave, point, workroom
+from sfumato.sampling.bodies.reals import Reals, gammas, normals, uniforms
+
+if TYPE_CHECKING:
+    from sfumato.sampling.bodies.hull import Hull
+
+__all__ = ["acceptance", "draw"]
+
+PILOT = 1000  # proposals from which the acceptance is estimated
+BATCH = 2000
+
+
+@lru_cache(maxsize=32)
+def acceptance(hull: Hull) -> float:
+    """An estimate of Vol(hull) / Vol(box); a public figure of the matrix, so that a fixed seed may decide it."""
+    if hull.degrees < hull.dimension:
+        return 0.0
+    _, gauges = propose(hull, PILOT, seeded(0))
+    return float((gauges <= 1).mean())
+
+
+def draw(hull: Hull, count: int, rng: Rng) -> Reals:
+    """Independent draws with density proportional to exp(-gauge), one a row."""
+    kept = np.empty((0, hull.dimension))
+    share = max(acceptance(hull), 1 / PILOT)
+    while len(kept) < count:
+        wanted = int(min(1.2 * (count - len(kept)) / share + 10, BATCH))
+        points, gauges = propose(hull, wanted, rng)
+        inside = gauges <= 1
+        kept = np.vstack([kept, points[inside] / gauges[inside][:, None]])
+    return np.asarray(kept[:count] * gammas(hull.dimension, (count, 1), rng))
+
+
+def propose(hull: Hull, count: int, rng: Rng) -> tuple[Reals, Reals]:
+    """Uniform points of the box and their gauges, of which those above 1 are only known to be above 1."""
+    frame = hull.frame
+    sides = np.abs(np.asarray(hull.vertices)).max(axis=1)
+    points = (2 * uniforms((count, hull.dimension), rng) - 1) * sides
+    state = facets.locate(frame.columns, normals((frame.rank,), rng))
+    gauges = np.empty(count)
+    screen(frame.columns, state, np.ascontiguousarray(points @ frame.drop.T), gauges)
+    return points, gauges
+
+
+@njit(cache=True)
+def screen(columns, state, targets, out):  # type: ignore[no-untyped-def]
+    """The gauge of each row of targets; walks that pass 1 on the way stop there."""
+    room, here = workroom(columns), np.empty(columns.shape[0])
+    weights, speeds, normal = state[6], state[7], state[4]
+    for row in range(targets.shape[0]):
+        weights *= 1e-3 / weights.sum()
+        point(columns, state, here)
+        aim(state, targets[row] - here)
+        left = 1.0
+        while True:
+            reached = (normal * targets[row]).sum()
+            if reached > 1.0 + 1e-9:
+                out[row] = reached
+                break
+            time, leaving = exit_time(weights, speeds)
+            if time >= left:
+                weights += left * speeds
+                out[row] = weights.sum()
+                break
+            weights += time * speeds
+            np.maximum(weights, 0.0, weights)
+            left -= time
+            leave(columns, state, leaving, room)
