@@ -276,7 +276,7 @@ def test_uniform_integers_are_the_floor_of_an_exact_product(high):
     words = seeded(17).words(2000)
     words[0], words[1000] = 2**64 - 1, 2**64 - 1
     words[1], words[1001] = 0, 0
-    found = uniform.below(np.full(1000, high, dtype=np.uint64), Scripted(words, seeded(18)))
+    found = uniform.uniform_integers(high, 1000, Scripted(words, seeded(18)))
     for k, (a, b) in enumerate(zip(words[:1000].tolist(), words[1000:].tolist(), strict=True)):
         assert int(found[k]) == (a << 64 | b) * high >> 128 or (k == 0 and int(found[k]) == high - 1)
 

@@ -41,7 +41,11 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class CubeNoise:
-    """Cube noise in `dimension` coordinates; `scale` is the exact double."""
+    """Cube noise in `dimension` coordinates; `scale` is the exact double.
+
+    >>> CubeNoise(2.0, 3).pmf([1, -4, 0]) == CubeNoise(2.0, 3).pmf([4, 4, 4])
+    True
+    """
 
     scale: float
     dimension: int

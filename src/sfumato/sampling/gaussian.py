@@ -52,8 +52,7 @@ class DiscreteGaussian:
         if t < 0:
             return 1.0
         if self.sigma < DIRECT:
-            above = math.fsum(self._weight(z) for z in range(t + 1, t + 2 + self._reach()))
-            return outward(2 * above / self._total(), ((t + 1) / self.sigma) ** 2)
+            return outward(2 * self._above(t) / self._total(), ((t + 1) / self.sigma) ** 2)
         # Euler-Maclaurin at midpoints: the sum is the integral plus a 24th of the slope, with an error of at
         # most 1/384 of the integral of the fourth derivative's size (docs/proofs/sampling-gaussian.md).
         x, h = (t + 0.5) / self.sigma, 1 / self.sigma
@@ -80,6 +79,15 @@ class DiscreteGaussian:
             return self._moment(1)
         square = self.sigma**2
         return 2 * (square - 1 / 12 - 1 / (240 * square)) / self._total()
+
+    def _above(self, t: int) -> float:
+        """The weights beyond t; those left out are below 1e-18 sigma^2 of the sum, inside the rounding up."""
+        above, z, weight = 0.0, t, 1.0
+        while weight > 1e-18 * above:
+            z += 1
+            weight = self._weight(z)
+            above += weight
+        return above
 
     def _weight(self, z: int) -> float:
         return math.exp(-0.5 * (z / self.sigma) ** 2)

@@ -20,6 +20,7 @@ __all__ = ["below", "floor_scaled", "uniform_integers"]
 HALF = np.uint64(32)
 LOW = np.uint64(2**32 - 1)
 ALL = np.uint64(2**64 - 1)
+CHUNK = 1 << 14  # integers at a time: the working set stays in the cache
 
 
 def uniform_integers(high: int, shape: int | tuple[int, ...] | None, rng: Rng) -> Any:
@@ -27,23 +28,29 @@ def uniform_integers(high: int, shape: int | tuple[int, ...] | None, rng: Rng) -
     if isinstance(high, bool) or not 1 <= high <= 2**63:
         raise ParameterError(f"high must be an integer from 1 to 2**63, got {high!r}")
     if shape is None or shape == ():
-        return floor_scaled(LazyUniform(), int(high), rng)
+        return floor_scaled(LazyUniform(rng.word(), 64), int(high), rng)
     return below(np.full(shape, high, dtype=np.uint64), rng)
 
 
 def below(high: npt.NDArray[np.uint64], rng: Rng) -> npt.NDArray[np.int64]:
     """One uniform integer below each entry of `high` (entries from 1 to 2**63)."""
-    words = rng.words(2 * high.size)
-    bound = high.reshape(-1)
+    out = np.empty(high.size, dtype=np.int64)
+    bounds = high.reshape(-1)
+    for start in range(0, out.size, CHUNK):
+        out[start : start + CHUNK] = _floors(bounds[start : start + CHUNK], rng)
+    return out.reshape(high.shape)
+
+
+def _floors(bound: Words, rng: Rng) -> npt.NDArray[np.int64]:
+    words = rng.words(2 * bound.size)
     first, second = words[: bound.size], words[bound.size :]
-    top = multiply_high(first, bound)
-    low, extra = first * bound, multiply_high(second, bound)
-    total = low + extra
-    out = (top + (total < low)).astype(np.int64)
+    low = first * bound
+    total = low + multiply_high(second, bound)
+    out = (multiply_high(first, bound) + (total < low)).astype(np.int64)
     for i in np.flatnonzero(total == ALL).tolist():
         seen = LazyUniform(int(first[i]) << 64 | int(second[i]), 128)
         out[i] = floor_scaled(seen, int(bound[i]), rng)
-    return out.reshape(high.shape)
+    return out
 
 
 def multiply_high(a: Words, b: Words) -> Words:
