@@ -2,8 +2,9 @@
 
 Run `python benchmarks/noise.py --json [--quick | --full]`: one JSON object per line with the figure, its
 value, the target and whether it holds.  Without `--json` a table; `--plot noise.svg` also draws it.  Speeds
-are ratios within this run.  Peers that are not installed are named with the way to install them; a peer
-too slow for the full number of draws is measured on fewer and marked `extrapolated`.
+are ratios within this run, in processor time of one thread.  Peers that are not installed are named with
+the way to install them; a peer too slow for the full number of draws is measured on fewer and marked
+`extrapolated`.
 """
 
 from __future__ import annotations
@@ -77,19 +78,19 @@ class Speed:
     extrapolated: bool = False
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """The time of one call."""
-    start = time.perf_counter()
+def seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    """The processor time of one call: everything here is one thread, and other work does not count."""
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def side_by_side(works: list[Callable[[], object]], repeats: int) -> list[float]:
-    """The best time of each, measured in turns so that a busy machine hurts all alike."""
+    """The median time of each, measured in turns so that a busy machine hurts all alike."""
     for work in works:
         work()
     rounds = [[seconds(work) for work in works] for _ in range(repeats)]
-    return [min(column) for column in zip(*rounds, strict=True)]
+    return [statistics.median(column) for column in zip(*rounds, strict=True)]
 
 
 def own_speeds(size: Size) -> Iterator[Speed]:
@@ -203,8 +204,8 @@ def singles(size: Size) -> Iterator[Figure]:
     laws = [law(scale) for law in (DiscreteLaplace, DiscreteGaussian, RoundedNormal) for scale in SCALES]
     for law in [*laws, Staircase(1000, 1.0, 300)]:
         fresh = Staircase(1001, 1.0, 300) if isinstance(law, Staircase) else type(law)(_scale(law) * 1.001)
-        first = seconds(lambda one=fresh: one.sample((), rng))
-        spent = [seconds(lambda one=law: one.sample((), rng)) for _ in range(size.singles)]
+        first = seconds(lambda one=fresh: one.sample((), rng), time.perf_counter)
+        spent = [seconds(lambda one=law: one.sample((), rng), time.perf_counter) for _ in range(size.singles)]
         middle = statistics.median(spent) * 1e6
         yield Figure(f"one warm draw of {law}, microseconds", round(middle, 2), "< 20", middle < 20)
         yield Figure(f"first draw of {fresh}, milliseconds", round(first * 1e3, 2), "", None)

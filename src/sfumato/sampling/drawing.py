@@ -133,10 +133,7 @@ def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
         accepted = ~undecided
     else:
         second, third = words[first.size : 2 * first.size], words[2 * first.size :]
-        t = ((second & np.uint64(law.keep)) >> np.uint64(11)).view(np.int64) * UNIT
-        phi = law.slope.take(cell)
-        phi += law.curve * t
-        phi *= t
+        phi = _phis(law, cell, second)
         excess = (third >> np.uint64(11)).view(np.int64) * UNIT
         excess -= exp_minus_near(phi, law.taylor)
         accepted = excess < -BAND
@@ -153,6 +150,18 @@ def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
         values[i] = value if value is not None else 0
     found: Integers = values[accepted]
     return found
+
+
+def _phis(law: Plan, cell: Integers, second: Words) -> Any:
+    """t (slope + curve t) for each attempt; the slope is the same everywhere if there is no curve."""
+    t = ((second & np.uint64(law.keep)) >> np.uint64(11)).view(np.int64) * UNIT
+    if law.curve == 0:
+        t *= law.slope[0]
+        return t
+    phi = law.slope.take(cell)
+    phi += law.curve * t
+    phi *= t
+    return phi
 
 
 def exp_minus_near(phi: Any, taylor: tuple[float, ...]) -> Any:
