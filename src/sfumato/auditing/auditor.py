@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.confirming import Draw, Errors
+from sfumato.auditing.confirming import Errors
+from sfumato.auditing.features import walk
 from sfumato.auditing.findings import Attempt, Evidence, Finding
-from sfumato.auditing.isolation import isolated, survey
+from sfumato.auditing.isolation import Isolated, survey
 from sfumato.auditing.ladders import ladder_pairs
 from sfumato.auditing.limits import points
 from sfumato.auditing.neighbors import Pair, explicit, pairs_for, relation_of
 from sfumato.auditing.probing import examples_for
-from sfumato.auditing.repeats import beside_public, fork_repeats, forked, shares_noise
+from sfumato.auditing.repeats import Beside, Forked, fork_repeats, shares_noise
 from sfumato.auditing.reporting import script_for
 from sfumato.auditing.running import Raised, Runner, name_of
 from sfumato.auditing.searching import Hunt, hunt
@@ -26,6 +27,8 @@ from sfumato.privacy.adjacency import AddRemove, Adjacency, Row, Unit
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 
 __all__ = ["audit"]
+
+WRAPPERS: dict[str, Callable[..., Any]] = {"Beside": Beside, "Forked": Forked, "Isolated": Isolated}
 
 
 def audit(
@@ -62,12 +65,12 @@ def audit(
         examples = examples_for(runner, inputs, relation_of(adjacency))
         found = pairs_for(examples, relation_of(adjacency), unit, records, bounds)
         if relation_of(adjacency) == AddRemove.name:
-            climbed = dict.fromkeys(map(repr, [pair.record for pair in found[:40]]))
-            tried = [pair.record for pair in found[:40] if climbed.pop(repr(pair.record), 1) is None]
-            found += ladder_pairs(runner, examples[0], tried[:8], start + 0.1 * seconds)
+            tried = {repr(pair.record): pair.record for pair in found[:40] if pair.record is not None}
+            found += ladder_pairs(runner, examples[0], [*tried.values()][:8], start + 0.1 * seconds)
     if not found:
         raise ParameterError("no neighboring inputs could be made; give inputs= or pairs=")
     attack = _Attack(runner, claim, found, Errors(alpha), deadline, forks)
+    attack.generator, attack.seed = generator, seed
     evidence = attack.carry_out()
     spent = time.perf_counter() - start
     return Finding(
@@ -104,6 +107,8 @@ class _Attack:
     ) -> None:
         self.runner, self.claim, self.pairs, self.errors = runner, claim, pairs, errors
         self.deadline, self.forks = deadline, forks
+        self.generator: Callable[[int], Any] = np.random.default_rng
+        self.seed = 0
         self.bits = "real-arithmetic" not in claim.assumptions
         self.points = points(claim)
         self.tried: list[Attempt] = []
@@ -122,12 +127,12 @@ class _Attack:
             evidence = attack(time.perf_counter() + 0.08 * total)
             if evidence is not None:
                 return evidence
-        return self._events(self.runner.draw, self.pairs, "event search", self.deadline)
+        return self._events(self.pairs, "event search", self.deadline)
 
     def _exits(self) -> Evidence | None:
         """Hard exits and endless loops; inputs that cause them leave the other attacks."""
         inputs = [data for pair in self.pairs for data in (pair.first, pair.second)]
-        deaths = survey(self.runner, inputs, self.deadline).deaths
+        deaths = survey(self.runner, inputs, time.perf_counter() + 0.1 * self._left())
         self.tried.append(Attempt("exits", f"one run on each of {len(inputs)} inputs", len(inputs), math.inf))
         if not deaths:
             return None
@@ -139,32 +144,42 @@ class _Attack:
         if not uneven:
             return None
 
-        def draw(data: Any, count: int) -> list[Any]:
-            return isolated(self.runner, data, safe, count)
-
-        return self._events(draw, uneven[:2], "exits", self.deadline)
+        return self._events(uneven[:1], "exits", self.deadline, ("Isolated", safe))
 
     def _beside(self, deadline: float) -> Evidence | None:
         """The same noise in two calls."""
-        usable = [pair for pair in self.pairs[:60] if not isinstance(self.runner.one(pair.first), Raised)]
-        if not usable or self.runner.batch is not None:
+        if self.runner.batch is not None:
             return None
+        usable = self._apart()
         if not shares_noise(self.runner, usable[0].second):
             self.tried.append(Attempt("repeated calls", "64 pairs of calls", 128, math.inf))
             return None
-        draw = beside_public(self.runner, usable[0].second)
-        return self._events(draw, usable[:3], "repeated calls", deadline)
+        found = self._events(usable[:3], "repeated calls", deadline, ("Beside", usable[0].second))
+        if found is None:
+            return None
+        plain = [Pair(*found.neighbors, found.relation)]  # the target alone may show as much
+        return self._events(plain, "event search", time.perf_counter() + 0.05 * self._left()) or found
+
+    def _apart(self) -> list[Pair]:
+        """The first pairs, those in front whose answers lie farthest apart."""
+        chosen = self.pairs[:12]
+        gaps = [abs(self._middle(pair.first) - self._middle(pair.second)) for pair in chosen]
+        return [chosen[k] for k in sorted(range(len(chosen)), key=lambda k: -gaps[k])]
+
+    def _middle(self, data: Any) -> float:
+        values = [next((v for _, v in walk(output)), 0.0) for output in self.runner.draw(data, 5)]
+        return float(np.clip(np.median(values), -1e300, 1e300))
 
     def _forks(self, deadline: float) -> Evidence | None:
         if self.runner.wants_rng or self.runner.batch is not None:
             return None
-        pair = self.pairs[0]
-        if not fork_repeats(self.runner, pair.first):
+        usable = self._apart()
+        if not fork_repeats(self.runner, usable[0].first):
             return None
         self.notes.append("a forked child repeats the noise of its parent; forks=True counts that")
         if not self.forks:
             return None
-        return self._events(forked(self.runner, pair.second), self.pairs[:2], "fork", self.deadline)
+        return self._events(usable[:1], "fork", self.deadline, ("Forked", usable[0].second))
 
     def _clock(self, deadline: float) -> Evidence | None:
         if self.runner.batch is not None:
@@ -177,20 +192,31 @@ class _Attack:
             self.clock = timing(self.runner, alike[0], alike[-1], deadline - time.perf_counter())
         return None
 
-    def _events(self, draw: Draw, pairs: list[Pair], attack: str, deadline: float) -> Evidence | None:
-        found = hunt(draw, pairs, self.points, self.errors, bits=self.bits, deadline=deadline)
+    def _left(self) -> float:
+        return self.deadline - time.perf_counter()
+
+    def _events(
+        self, pairs: list[Pair], attack: str, deadline: float, around: tuple[str, Any] | None = None
+    ) -> Evidence | None:
+        """Event search on the target, or on the target wrapped in a class with public data."""
+        runner = self.runner
+        if around is not None:
+            wrapped = WRAPPERS[around[0]](runner.target, around[1])
+            runner = Runner(wrapped, self.generator, self.seed + 1)
+        found = hunt(runner.draw, pairs, self.points, self.errors, bits=self.bits, deadline=deadline)
         tried = f"{found.pairs} pairs of neighbors, {self.errors.attempts} attempts in all"
         self.tried.append(Attempt(attack, tried, found.runs, found.power))
-        return self._evidence(found, attack) if found.outcome is not None else None
+        return self._evidence(found, attack, around) if found.outcome is not None else None
 
-    def _evidence(self, found: Hunt, attack: str) -> Evidence:
+    def _evidence(self, found: Hunt, attack: str, around: tuple[str, Any] | None) -> Evidence:
         assert found.pair is not None
         assert found.suspicion is not None
         assert found.outcome is not None
         suspicion, outcome, pair = found.suspicion, found.outcome, found.pair
         data = (pair.second, pair.first) if suspicion.flipped else (pair.first, pair.second)
         event = suspicion.event
-        script = script_for(self.runner.target, *data, event, suspicion.claim, 4 * outcome.counts.trials)
+        trials = 4 * outcome.counts.trials
+        script = script_for(self.runner.target, data, event, suspicion.claim, trials, around)
         return Evidence(
             attack=attack,
             neighbors=data,

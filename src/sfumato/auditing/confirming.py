@@ -68,10 +68,10 @@ def confirm(
 ) -> Outcome:
     """Count the event on fresh runs until the claim is refuted or time, runs or hope run out."""
     counts, chunks, looks, limit = Counts(), 0, 0, 0.0
-    size = int(min(max(64.0, 1.5 * runs_needed(suspicion, alpha)), 4096.0))
+    size, needed = 64, runs_needed(suspicion, alpha)
     epsilon, delta = suspicion.claim
     first, second = pair[::-1] if suspicion.flipped else pair
-    bar, refuted = math.log(2 / alpha), False
+    bar, refuted, start = math.log(2 / alpha), False, time.perf_counter()
     while counts.trials < most and (time.perf_counter() < deadline or not counts.trials):
         begun = time.perf_counter()
         hits = suspicion.event.hits(draw(first, size))
@@ -87,10 +87,18 @@ def confirm(
             deadline = min(deadline, time.perf_counter() + 0.3)
             if time.perf_counter() - begun > 0.1:
                 break
-        if bet < -bar and counts.trials > 1000:
+        late = time.perf_counter() > (start + deadline) / 2
+        if counts.trials > 1000 and not refuted and (bet < -bar or (late and bet < 0)):
             break
-        size = min(int(size * 1.5), 16384)
+        size = _next_size(size, needed - counts.trials, time.perf_counter() - begun, deadline)
     return Outcome(counts, limit, refuted)
+
+
+def _next_size(size: int, missing: float, spent: float, deadline: float) -> int:
+    """Grow by half, or to what is expected to suffice, as far as time allows."""
+    wanted = max(1.5 * size, min(missing, 4096.0))
+    affordable = 0.6 * (deadline - time.perf_counter()) * size / max(spent, 1e-9)
+    return int(max(16.0, min(wanted, affordable, 16384.0)))
 
 
 def least_epsilon(rates: tuple[float, float], trials: int, claim: tuple[float, float], alpha: float) -> float:

@@ -34,6 +34,7 @@ class Event:
     def __call__(self, output: Any) -> bool:
         return bool(self.hits([output])[0])
 
+    @np.errstate(all="ignore")
     def hits(self, outputs: Sequence[Any]) -> np.ndarray:
         """Which outputs are in the set."""
         return np.asarray(self.score(self.features.matrix(outputs)) >= self.threshold)
@@ -70,6 +71,7 @@ class Suspicion:
     merit: float
 
 
+@np.errstate(all="ignore")
 def search(
     first: Sequence[Any],
     second: Sequence[Any],

@@ -16,7 +16,8 @@ class Evidence:
     """Two neighboring inputs and an event that is too much likelier on the first.
 
     `epsilon` is a lower limit, at the claim's `delta`, that is wrong with probability at most
-    `alpha` over the whole audit (0 when it is exact; for a sensitivity it is the move itself).  `event` maps an output to True or False.
+    `alpha` over the whole audit (0 when it is exact; for a sensitivity it is the move itself).
+    `event` maps an output to True or False.
     """
 
     attack: str
@@ -75,13 +76,14 @@ class Finding:
             lines.append("  no evidence found, which proves nothing; what was tried:")
             for attempt in self.tried:
                 reach = f"would have shown epsilon >= {attempt.power:.3g}"
-                reach = reach if attempt.power < float("inf") else "too few runs to show anything"
-                lines.append(f"  - {attempt.attack}: {attempt.tried}; {attempt.runs} runs; {reach}")
+                reach = f"; {reach}" if attempt.power < float("inf") else ""
+                lines.append(f"  - {attempt.attack}: {attempt.tried}; {attempt.runs} runs{reach}")
         else:
             found = self.evidence
             sure = f"error at most {found.alpha:.0e}" if found.alpha else "exactly"
+            shown = f": epsilon >= {found.epsilon:.4g} at delta = {found.delta:.3g}"
             lines += [
-                f"  refuted by {found.attack}: epsilon >= {found.epsilon:.4g} at delta = {found.delta:.3g} ({sure})",
+                f"  refuted by {found.attack}{'' if isinstance(self.claim, str) else shown} ({sure})",
                 f"  neighbors: {found.relation}",
                 f"  event: {found.words}",
             ]

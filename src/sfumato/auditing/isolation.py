@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import select
 import signal
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sfumato.auditing.running import Died, Runner
+import numpy as np
 
-__all__ = ["Survey", "isolated", "survey"]
+from sfumato.auditing.running import Died, Runner, name_of
+
+__all__ = ["Isolated", "survey"]
 
 PATIENCE = 2.0  # seconds after which a run counts as endless
 
 
-class Survey:
-    """Which inputs end the process, by position in the list."""
+class Isolated:
+    """A target whose every run happens in a child; a run that ends the process gives `Died`."""
 
-    def __init__(self, deaths: dict[int, str]) -> None:
-        self.deaths = deaths
+    def __init__(self, target: Callable[..., Any], safe: Any, seed: int = 0) -> None:
+        self.name, self._safe = name_of(target), safe
+        self._runner = Runner(target, np.random.default_rng, seed)
+
+    def __call__(self, data: Any) -> Any:
+        return self.batch(data, 1, None)[0]
+
+    def batch(self, data: Any, count: int, _: Any) -> list[Any]:
+        """Many runs, with a new child only after a death."""
+        return isolated(self._runner, data, self._safe, count)
 
 
-def survey(runner: Runner, inputs: Sequence[Any], deadline: float) -> Survey:
-    """Run the target once on each input in a child; a child that dies is replaced by the next."""
+def survey(runner: Runner, inputs: Sequence[Any], deadline: float) -> dict[int, str]:
+    """How inputs, by position, end a child that runs each once; a dead child is replaced by the next."""
     deaths: dict[int, str] = {}
     position = 0
     while position < len(inputs) and len(deaths) < 40 and time.perf_counter() < deadline:
-        outputs, how = _child(runner, inputs[position:])
+        outputs, how = _child(runner, inputs[position:], stop=deadline)
         position += len(outputs)
         if how is not None and position < len(inputs):
             deaths[position] = how
             position += 1
-    return Survey(deaths)
+    return deaths
 
 
 def isolated(runner: Runner, data: Any, safe: Any, count: int) -> list[Any]:
@@ -56,8 +67,10 @@ def isolated(runner: Runner, data: Any, safe: Any, count: int) -> list[Any]:
     return outputs
 
 
-def _child(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any] = ()) -> tuple[list[Any], str | None]:
-    """Outputs up to the first death, and how the child died (None if it did not)."""
+def _child(
+    runner: Runner, inputs: Sequence[Any], burn: Sequence[Any] = (), stop: float = math.inf
+) -> tuple[list[Any], str | None]:
+    """Outputs up to the first death, and how the child died (None if it did not, or time was up)."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -66,12 +79,12 @@ def _child(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any] = ()) -> t
         os.close(reader)
         _serve(runner, inputs, burn, writer)
     os.close(writer)
-    outputs, hangs = _collect(reader, pid, len(inputs))
+    outputs, hangs = _collect(reader, pid, len(inputs), stop)
     os.close(reader)
     status = os.waitpid(pid, 0)[1]
     if hangs:
         return outputs, "hangs"
-    if len(outputs) == len(inputs):
+    if len(outputs) == len(inputs) or time.perf_counter() > stop:
         return outputs, None
     if os.WIFSIGNALED(status):
         return outputs, f"signal {signal.Signals(os.WTERMSIG(status)).name}"
@@ -98,10 +111,13 @@ def _serve(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any], writer: i
         os._exit(86)
 
 
-def _collect(reader: int, pid: int, count: int) -> tuple[list[Any], bool]:
+def _collect(reader: int, pid: int, count: int, stop: float) -> tuple[list[Any], bool]:
     buffer = b""
     outputs: list[Any] = []
     while len(outputs) < count:
+        if time.perf_counter() > stop:
+            os.kill(pid, signal.SIGKILL)
+            return outputs, False
         if not select.select([reader], [], [], PATIENCE)[0]:
             os.kill(pid, signal.SIGKILL)
             return outputs, True

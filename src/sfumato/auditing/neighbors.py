@@ -16,13 +16,13 @@ import numpy as np
 
 from sfumato.auditing.metamorphic import permutations
 from sfumato.auditing.records import CANARY, records_for
-from sfumato.auditing.shapes import Shape, shape_of
+from sfumato.auditing.shapes import Shape, printed, shape_of
 from sfumato.errors import ParameterError
 from sfumato.privacy.adjacency import AddRemove, Adjacency, Person, Replace, Unit
 
 __all__ = ["Pair", "explicit", "pairs_for", "relation_of"]
 
-MOST = 420  # pairs that are tried at most
+MOST, OF_TABLES = 420, 240  # pairs that are tried at most; frames are slow to build
 SIZES = (1, 2, 3, 5, 10, 33, 100, 127, 255, 256)
 
 
@@ -76,7 +76,7 @@ def pairs_for(
         streams = [_of_people(shape, rows, pool, relation, unit)]
     elif relation == AddRemove.name:
         streams.append(_permuted(shape, [rows, *others], pool))
-    return list(islice(_merged(streams), MOST))
+    return list(islice(_merged(streams), OF_TABLES if shape.kind == "table" else MOST))
 
 
 def _merged(streams: list[Iterator[Pair]]) -> Iterator[Pair]:
@@ -88,17 +88,13 @@ def _merged(streams: list[Iterator[Pair]]) -> Iterator[Pair]:
         for stream, share in turns:
             taken = list(islice(stream, share))
             for pair in taken:
-                key = f"{_key(pair.first)}|{_key(pair.second)}"
+                key = f"{printed(pair.first)}|{printed(pair.second)}"
                 if key not in seen:
                     seen.add(key)
                     yield pair
             if taken:
                 left.append((stream, share))
         turns = left
-
-
-def _key(data: Any) -> str:
-    return f"{type(data).__name__}{data.tolist() if isinstance(data, np.ndarray) else data!r}"
 
 
 def _of_tables(shape: Shape, tables: list[list[Any]], pool: list[Any], relation: str) -> Iterator[Pair]:

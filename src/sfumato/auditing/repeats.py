@@ -15,30 +15,40 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.confirming import Draw
 from sfumato.auditing.features import walk
-from sfumato.auditing.running import Runner
+from sfumato.auditing.running import Runner, name_of, takes_rng
 
-__all__ = ["beside_public", "fork_repeats", "forked", "shares_noise"]
+__all__ = ["Beside", "Forked", "fork_repeats", "shares_noise"]
 
 PROBES = 64
 
 
-def beside_public(runner: Runner, public: Any) -> Draw:
-    """Draws (target(data), target(public)), one right after the other."""
+class Beside:
+    """The target on the data, and right after it on public data."""
 
-    def draw(data: Any, count: int) -> list[Any]:
-        return [(runner.one(data), runner.one(public)) for _ in range(count)]
+    def __init__(self, target: Callable[..., Any], public: Any) -> None:
+        self.name, self._target, self._public = name_of(target), target, public
+        self._wants_rng = takes_rng(target)
 
-    return draw
+    def __call__(self, data: Any, rng: Any) -> tuple[Any, Any]:
+        more = (rng,) if self._wants_rng else ()
+        return self._target(data, *more), self._target(self._public, *more)
+
+
+class Forked:
+    """The target on the data in a forked child, and on public data in its parent."""
+
+    def __init__(self, target: Callable[..., Any], public: Any) -> None:
+        self.name, self._target, self._public = name_of(target), target, public
+
+    def __call__(self, data: Any) -> tuple[Any, Any]:
+        return _in_child(lambda: self._target(data)), self._target(self._public)
 
 
 def shares_noise(runner: Runner, public: Any) -> bool:
     """Whether two calls in a row look alike: the same answer, or a difference that hardly varies."""
     pairs = [(runner.one(public), runner.one(public)) for _ in range(PROBES)]
-    equal = sum(repr(a) == repr(b) for a, b in pairs)
-    crossed = sum(repr(a) == repr(b) for (a, _), (_, b) in zip(pairs, [*pairs[1:], pairs[0]], strict=True))
-    if equal > crossed + PROBES / 4:
+    if sum(repr(a) == repr(b) for a, b in pairs) > PROBES / 4:
         return True
     rows = [(dict(walk(a)), dict(walk(b))) for a, b in pairs]
     for name in set.intersection(*(set(row[0]) & set(row[1]) for row in rows)):
@@ -47,15 +57,6 @@ def shares_noise(runner: Runner, public: Any) -> bool:
         if spread > 0 and np.var(table[:, 0] - table[:, 1]) < 0.25 * spread:
             return True
     return False
-
-
-def forked(runner: Runner, public: Any) -> Draw:
-    """Draws (target(data) in a forked child, target(public) in its parent)."""
-
-    def draw(data: Any, count: int) -> list[Any]:
-        return [(_in_child(lambda: runner.one(data)), runner.one(public)) for _ in range(count)]
-
-    return draw
 
 
 def fork_repeats(runner: Runner, data: Any, times: int = 4) -> bool:

@@ -42,13 +42,20 @@ def source_of(target: Callable[..., Any]) -> str:
 
 def script_for(
     target: Callable[..., Any],
-    first: Any,
-    second: Any,
+    neighbors: tuple[Any, Any],
     event: Any,
     claim: tuple[float, float],
     trials: int,
+    around: tuple[str, Any] | None = None,
 ) -> str:
-    """A script that runs the target afresh on both inputs and prints what the event shows."""
+    """A script that runs the target afresh on both inputs and prints what the event shows.
+
+    `around` names what the target was wrapped in, and the public data it was run on beside.
+    """
+    wrap = []
+    if around is not None:
+        home = "isolation" if around[0] == "Isolated" else "repeats"
+        wrap = [f"from sfumato.auditing.{home} import {around[0]}", f"target = {around[0]}(target, {shown(around[1])})"]
     return "\n".join(
         [
             '"""Reproduces evidence against a privacy claim."""',
@@ -64,9 +71,10 @@ def script_for(
             "from sfumato.auditing.scores import Bayes, Column, Linear",
             "",
             source_of(target),
+            *wrap,
             "",
-            f"first = {shown(first)}",
-            f"second = {shown(second)}",
+            f"first = {shown(neighbors[0])}",
+            f"second = {shown(neighbors[1])}",
             f"event = {event!r}",
             f"print(reproduce(target, first, second, event, epsilon={claim[0]!r}, "
             f"delta={claim[1]!r}, trials={trials}))",

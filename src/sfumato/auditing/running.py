@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-__all__ = ["Died", "Raised", "Runner", "Warned", "name_of"]
+__all__ = ["Died", "Raised", "Runner", "Warned", "name_of", "takes_rng"]
 
 Generator = Callable[[int], Any]
 

@@ -20,6 +20,7 @@ CAUTION = 1.5
 class Screen:
     """Feature matrices of all inputs under one map, and the merit of any pair of them."""
 
+    @np.errstate(all="ignore")
     def __init__(self, samples: Mapping[int, Sequence[Any]], bits: bool) -> None:
         each = max(2, POOL // max(len(samples), 1))
         pooled = [output for outputs in samples.values() for output in outputs[:each]]
@@ -35,6 +36,7 @@ class Screen:
         table = np.where(table == ABSENT, -1e305, table)
         return np.asarray(np.nan_to_num(table, nan=1e305, posinf=1e304, neginf=-1e304))
 
+    @np.errstate(all="ignore")
     def merit(self, one: int, two: int, points: tuple[tuple[float, float], ...]) -> float:
         """The most that one threshold, one atom or the sum of all columns shows, in either direction."""
         a, b = self.tables[one], self.tables[two]

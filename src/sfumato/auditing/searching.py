@@ -19,12 +19,14 @@ from sfumato.auditing.confirming import Draw, Errors, Outcome, confirm, least_ep
 from sfumato.auditing.events import Suspicion, search
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.screening import Screen
+from sfumato.auditing.shapes import printed
 
 __all__ = ["Hunt", "hunt"]
 
 ROUNDS = (40, 160, 640, 2560, 10240, 40960, 163840, 655360)
-SEARCHED = (6, 5, 4, 3, 2, 1, 1, 1)  # pairs that get a full search in each round
+SEARCHED = (6, 5, 4, 3, 2, 2, 1, 1)  # pairs that get a full search in each round
 STORED = 40_000_000  # numbers kept in training samples at most
+TRAINED = 0.2  # of the remaining time, what the next round of training may take
 BIG = 5000  # runs beyond which screening adds nothing to the search
 
 
@@ -80,13 +82,13 @@ class _Search:
 
     def run(self) -> Hunt:
         for step, size in enumerate(ROUNDS):
-            self._sample(size, 0.35 * self.left())
+            self._sample(size, 0.3 * self.left())
             self._rank(size, step)
             if self._settle(size):
                 return self.result
             self._cut(size)
             cost = 2 * len(self.leads) * 4 * size * self.pace()
-            if self.left() <= 0 or cost > 0.35 * self.left() or self._full(4 * size):
+            if self.left() <= 0 or cost > TRAINED * self.left() or self._full(4 * size):
                 break
         self._finish()
         return self.result
@@ -129,7 +131,9 @@ class _Search:
                     break
         self.leads.sort(key=lambda lead: -lead.merit)
         stop = time.perf_counter() + 0.35 * self.left()
-        for k, lead in enumerate(self.leads[: SEARCHED[step]]):
+        plainest = min(self.leads, key=lambda lead: lead.order)
+        chosen = [lead for lead in self.leads[: SEARCHED[step]] if lead is not plainest]
+        for k, lead in enumerate([*chosen[:1], plainest, *chosen[1:]]):
             if k and time.perf_counter() > stop:
                 break
             first, second = (self.result.samples[key] for key in lead.keys)
@@ -148,14 +152,15 @@ class _Search:
                     hopeful.append((needed, lead))
         hopeful.sort(key=lambda item: item[0])
         for needed, lead in hopeful[:3]:
-            stop = min(self.deadline, time.perf_counter() + 0.4 * max(self.left(), 0.0))
+            allowed = max(0.4 * self.left(), 8 * needed * self.pace())
+            stop = min(self.deadline, time.perf_counter() + allowed)
             if self._try(lead, stop, 4 * needed + 64):
                 return True
         return False
 
     def _cut(self, size: int) -> None:
         pace = max(self.pace(), 1e-9)
-        affordable = int(0.3 * self.left() / pace / (8 * size))
+        affordable = int(TRAINED * self.left() / pace / (8 * size))
         kept = max(1, min(max(3, len(self.leads) // 3), affordable))
         best = self.leads[: max(1, kept - kept // 3)]
         plain = sorted((lead for lead in self.leads if lead not in best), key=lambda lead: lead.order)
@@ -186,8 +191,7 @@ class _Search:
         for k, lead in enumerate(chosen):
             if self.left() <= 0 and k:
                 return
-            share = 1.0 if k == len(chosen) - 1 else 0.7
-            if self._try(lead, time.perf_counter() + share * max(self.left(), 0.0), math.inf):
+            if self._try(lead, self.deadline, math.inf):
                 return
 
 
@@ -209,13 +213,9 @@ def _leads(pairs: Sequence[Pair]) -> list[_Lead]:
     known: dict[str, int] = {}
     leads = []
     for order, pair in enumerate(pairs):
-        keys = [known.setdefault(f"{type(d).__name__}{_print(d)}", len(known)) for d in (pair.first, pair.second)]
+        keys = [known.setdefault(printed(data), len(known)) for data in (pair.first, pair.second)]
         leads.append(_Lead(pair, (keys[0], keys[1]), order))
     return leads
-
-
-def _print(data: Any) -> str:
-    return repr(data.tolist()) if isinstance(data, np.ndarray) else repr(data)
 
 
 def _join(have: Any, fresh: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 
-__all__ = ["Shape", "shape_of"]
+__all__ = ["Shape", "printed", "shape_of"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,17 @@ def shape_of(data: Any) -> tuple[Shape, list[Any]]:
         f"inputs of type {type(data).__name__} cannot be taken apart into rows; give a list, an array, "
         "a pandas or arrow table, or give pairs= of neighboring inputs yourself"
     )
+
+
+def printed(data: Any) -> str:
+    """A text that tells inputs apart."""
+    if isinstance(data, np.ndarray):
+        return f"{data.dtype}{data.tolist()!r}"
+    if hasattr(data, "to_pydict"):
+        return f"arrow{data.to_pydict()!r}"
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+        return f"frame{data.to_dict('list')!r}"
+    return f"{type(data).__name__}{data!r}"
 
 
 def _array(data: np.ndarray) -> tuple[Shape, list[Any]]:

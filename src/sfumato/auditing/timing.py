@@ -18,7 +18,7 @@ from sfumato.auditing.running import Runner
 __all__ = ["timing"]
 
 CORRELATION = 0.25  # rank correlation above which time is said to tell the size of the noise
-ADVANTAGE = 0.35  # how far P(slower) may be from 1/2 before time is said to tell the input
+ADVANTAGE = 0.4  # how far P(slower) may be from 1/2 before time is said to tell the input
 
 
 def timing(runner: Runner, first: Any, second: Any, seconds: float) -> str | None:
@@ -27,7 +27,8 @@ def timing(runner: Runner, first: Any, second: Any, seconds: float) -> str | Non
     outputs: list[Any] = []
     stop = time.perf_counter() + seconds
     while time.perf_counter() < stop and len(outputs) < 3000:
-        for side, data in enumerate((first, second)):
+        sides = ((0, first), (1, second))
+        for side, data in sides if len(outputs) % 2 else sides[::-1]:  # neither is always the first
             start = time.perf_counter_ns()
             output = runner.quick(data)
             times[side].append(time.perf_counter_ns() - start)

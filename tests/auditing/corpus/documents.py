@@ -211,7 +211,7 @@ CASES = [
     Case("half the density noise at (3, .1)", 22, Density("half", 3.0, 0.1, 0.5), Density("full", 3.0, 0.1, 1.0),
          Approximate(3.0, 0.1, assumptions=REAL), ONE),
     Case("half the density noise at (1, 1e-3)", 22, Density("half", 1.0, 1e-3, 0.5),
-         Density("full", 1.0, 1e-3, 1.0), Approximate(1.0, 1e-3, assumptions=REAL), ONE),
+         Density("full", 1.0, 1e-3, 1.0), Approximate(1.0, 1e-3, assumptions=REAL), ONE, heavy=True),
     Case("diameter from the data", 22, diameter_from_data, diameter_declared, Pure(1.0), RETURNED),
     Case("feature noise d / n, degree one", 23, Features("d / n", 4 / 2), Features("2 d / n", 8 / 2),
          Pure(1.0, assumptions=REAL), CUBE),
