@@ -24,6 +24,7 @@ __all__ = ["Part", "Sum", "convolve", "cumulants"]
 ULP = 2.0**-53
 ROUNDING = 10 * ULP  # relative l2 error of a transform per doubling of its length
 OUTSIDE = 1e-8  # tilted mass that may fall outside the window
+WIDEST = 1 << 22  # points of a window; what then stays outside widens the bounds
 NEGLIGIBLE = 200.0  # Fourier coefficients below e^-200 are dropped
 
 STEEP = 600.0  # largest exponent of a weight, short of overflow
@@ -155,7 +156,7 @@ def _window(parts: Sequence[Part], tilt: float, center: float, deviation: float)
         first = math.floor(center / step) - size // 2
         ends = (step * (first + size), step * first)
         outside = sum(_chernoff(parts, tilt, center, deviation, end) for end in ends)
-        if outside <= OUTSIDE:
+        if outside <= OUTSIDE or size >= WIDEST:
             return size, first, outside
         reach *= 1.3
 

@@ -116,7 +116,6 @@ def _merged(p: Array, right: Array, top: float, step: float) -> Array:
     masses += taken * (1 + shrink)
     masses[:-1] -= taken[1:] * shrink
     masses[1:] -= taken[:-1]
-    masses[0] -= taken[0] * shrink
     return np.where((masses < 0) & (masses > -1e-300), 0.0, masses)
 
 
