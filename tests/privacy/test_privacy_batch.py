@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
@@ -17,7 +18,14 @@ from sfumato.privacy.divergences import hockey_stick
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.privacy.laplace import laplace_delta
-from sfumato.privacy.laws import FiniteLaw, GaussianLaw, LaplaceLaw, approximate_law, pure_law
+from sfumato.privacy.laws import (
+    MASS_ERROR,
+    FiniteLaw,
+    GaussianLaw,
+    LaplaceLaw,
+    approximate_law,
+    pure_law,
+)
 from sfumato.privacy.loss import Grid, lowered, raised
 
 GAUSS, LAPLACE = GaussianLaw(1 / 50), LaplaceLaw(1 / 50)
@@ -109,7 +117,33 @@ def test_what_is_revealed_outright_cannot_be_promised_away():
         Batch(((approximate_law(0.1, 1e-3), 5),)).guarantee(1e-3)
 
 
+def test_normal_masses_are_relatively_accurate_far_into_the_tails():
+    for low, width in ((-30.3, 0.02), (-12.1, 0.03), (-0.01, 0.02), (7.7, 0.01), (20.0, 0.5)):
+        with mpmath.workdps(50):
+            sides = (mpmath.mpf(-abs(low + width)), mpmath.mpf(-abs(low)))
+            ends = sides if low > 0 else (mpmath.mpf(low), mpmath.mpf(low + width))
+            truth = mpmath.ncdf(ends[1]) - mpmath.ncdf(ends[0])
+        mass = GaussianLaw(2.0).cells(2.0 * (np.array([low, low + width]) + 1.0))[0][0]
+        slip = 64 * 2.0**-53 * (1 + abs(low)) / width  # rounding of the edges themselves
+        assert abs(float(mass / truth) - 1) <= MASS_ERROR + slip * (1 + abs(low) * width)
+
+
 # laws
+@given(st.floats(0.001, 3), st.integers(1, 100_000), st.floats(-40, -1))
+@settings(max_examples=25, deadline=None)
+def test_gaussian_plans_of_any_size_are_bracketed(mu, count, digits):
+    total = min(mu * math.sqrt(count), 30.0)
+    mu, delta = total / math.sqrt(count), 10.0**digits
+    lower, upper = Batch(((GaussianLaw(mu), count),)).epsilon(delta)
+    low, high = 0.0, 2000.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(1.0, total, middle) > delta else (low, middle)
+    assert lower <= high * (1 + 1e-9) + 1e-12
+    assert low <= upper * (1 + 1e-9) + 1e-12
+    assert upper <= 1.001 * lower + 1e-9
+
+
 @given(st.floats(0.01, 2), st.floats(0.003, 0.5), st.floats(0, 3))
 @settings(max_examples=60)
 def test_grids_lie_above_and_below_their_law(size, step, epsilon):

@@ -25,6 +25,7 @@ from sfumato.privacy.calibration import (
     best_split,
     gaussian_sigma_for,
     laplace_scale_for,
+    printed_gaussian_sigma,
     printed_laplace_scale_for,
     releases_within,
 )
@@ -116,6 +117,11 @@ def test_laplace_and_gaussian_of_the_source_document_calibrated_by_composition()
     assert Batch(((LaplaceLaw(1 / (0.99 * scale)), 1000),)).delta(10.0).lower > 1e-3
     sigma = gaussian_sigma_for(100, 1.0, 3.0, 1e-5)
     assert gaussian_delta(sigma, 10.0, 3.0) <= 1e-5 < gaussian_delta(0.9999 * sigma, 10.0, 3.0)
+
+
+def test_the_printed_gaussian_rule_is_for_small_epsilon_only():
+    assert gaussian_delta(printed_gaussian_sigma(1.0, 1.0, 1e-3), 1.0, 1.0) < 1e-3
+    assert gaussian_delta(printed_gaussian_sigma(1.0, 10.0, 1e-3), 1.0, 10.0) > 2e-3
 
 
 def test_number_of_releases_a_budget_allows():

@@ -24,6 +24,7 @@ __all__ = [
     "best_split",
     "gaussian_sigma_for",
     "laplace_scale_for",
+    "printed_gaussian_sigma",
     "printed_laplace_scale_for",
     "releases_within",
 ]
@@ -65,6 +66,16 @@ def printed_laplace_scale_for(count: int, sensitivity: float, epsilon: float, de
     positive("epsilon", epsilon)
     probability("delta", delta)
     return sensitivity * math.sqrt(-2 * count * math.log(delta)) / epsilon
+
+
+def printed_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
+    """The printed rule sensitivity sqrt(2 ln(2/delta)) / epsilon: proved for epsilon at most 1 only.
+
+    For comparison with `gaussian_sigma`, which is exact.  [Huang2014, example 1.3]
+    """
+    positive("epsilon", epsilon)
+    probability("delta", delta)
+    return sensitivity * math.sqrt(2 * math.log(2 / delta)) / epsilon
 
 
 def releases_within(law: Law, epsilon: float, delta: float) -> int:

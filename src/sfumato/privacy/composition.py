@@ -98,15 +98,7 @@ def optimal_delta(claim: Pure | Approximate, count: int, epsilon: float) -> floa
     """
     whole("count", count)
     nonnegative("epsilon", epsilon)
-    if claim.epsilon == 0:
-        return _with_delta(claim, count, 0.0)
-    most = math.floor(Fraction(epsilon) / Fraction(claim.epsilon))  # of 2 J - k without excess
-    losses, masses = _losses(claim.epsilon, count)
-    kept = np.arange(count % 2, count + 1, 2) > most
-    missing = np.maximum(losses[kept] - epsilon, 0.0)
-    slack = 4 * ULP * (count * claim.epsilon + epsilon) * math.fsum(masses[kept])
-    value = math.fsum(masses[kept] * -np.expm1(-missing)) + slack
-    return _with_delta(claim, count, min(1.0, value * (1 + 16 * ULP)))
+    return _optimal(claim, count, _losses(claim.epsilon, count), epsilon)
 
 
 def optimal_epsilon(claim: Pure | Approximate, count: int, delta: float) -> float:
@@ -121,20 +113,28 @@ def optimal_epsilon(claim: Pure | Approximate, count: int, delta: float) -> floa
     allowed = -math.expm1(math.log1p(-delta) - count * math.log1p(-revealed))
     if allowed < 0:
         return math.inf
-    if claim.epsilon == 0 or optimal_delta(claim, count, 0.0) <= delta:
+    table = _losses(claim.epsilon, count)
+    if _optimal(claim, count, table, 0.0) <= delta:
         return 0.0
-    losses, masses = _losses(claim.epsilon, count)
-    above = np.cumsum(masses[::-1])[::-1]
-    beyond = np.cumsum((masses * np.exp(-losses))[::-1])[::-1]
-    at = above - np.exp(np.minimum(losses, 700.0)) * beyond  # H at each loss
-    index = int(np.searchsorted(-at, -allowed))  # the first loss at which H is small enough
-    index = min(index, len(losses) - 1)
-    guess = math.log(max((above[index] - allowed) / beyond[index], 1e-300))
-    epsilon = max(0.0, min(guess, float(losses[index])) - 1e-12)
-    step = 1e-15 * max(1.0, epsilon)
-    while optimal_delta(claim, count, epsilon) > delta:
-        epsilon, step = epsilon + step, 2 * step
-    return epsilon
+    low, high = 0.0, round_up(count * claim.epsilon)
+    while True:
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            return high
+        enough = _optimal(claim, count, table, middle) <= delta
+        low, high = (low, middle) if enough else (middle, high)
+
+
+def _optimal(claim: Pure | Approximate, count: int, table: tuple[Array, Array], epsilon: float) -> float:
+    if claim.epsilon == 0:
+        return _with_delta(claim, count, 0.0)
+    losses, masses = table
+    most = math.floor(Fraction(epsilon) / Fraction(claim.epsilon))  # of 2 J - k without excess
+    start = (max(most + 1, count % 2) - count % 2 + 1) // 2  # index of the first loss above epsilon
+    rest, missing = masses[start:], np.maximum(losses[start:] - epsilon, 0.0)
+    slack = 4 * ULP * (count * claim.epsilon + epsilon) * float(np.sum(rest))
+    value = float(np.sum(rest * -np.expm1(-missing))) + slack
+    return _with_delta(claim, count, min(1.0, value * (1 + 64 * ULP)))
 
 
 def _losses(epsilon: float, count: int) -> tuple[Array, Array]:
