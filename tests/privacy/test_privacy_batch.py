@@ -15,9 +15,10 @@ from sfumato.errors import ParameterError
 from sfumato.privacy.batch import Batch
 from sfumato.privacy.composition import optimal_delta, optimal_epsilon
 from sfumato.privacy.divergences import hockey_stick
-from sfumato.privacy.gaussian import gaussian_delta
-from sfumato.privacy.guarantees import Approximate, Pure
-from sfumato.privacy.laplace import laplace_delta
+from sfumato.privacy.gaussian import discrete_gaussian_delta, gaussian_delta
+from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
+from sfumato.privacy.laplace import discrete_laplace_delta, laplace_delta
+from sfumato.privacy.lattice import discrete_gaussian_law, discrete_laplace_law, law_of
 from sfumato.privacy.laws import (
     MASS_ERROR,
     FiniteLaw,
@@ -117,6 +118,32 @@ def test_what_is_revealed_outright_cannot_be_promised_away():
         Batch(((approximate_law(0.1, 1e-3), 5),)).guarantee(1e-3)
 
 
+@pytest.mark.parametrize(("scale", "shift"), [(2.0, 1), (3.0, 2), (10.0, 25), (400.0, 1000)])
+def test_integer_noise_has_its_own_law(scale, shift):
+    for law, delta in (
+        (discrete_laplace_law(scale, shift), discrete_laplace_delta),
+        (discrete_gaussian_law(scale, shift), discrete_gaussian_delta),
+    ):
+        for epsilon in (0.0, 0.3 * shift / scale):
+            lower, upper = Batch(((law, 1),)).delta(epsilon)
+            truth = delta(scale, shift, epsilon)
+            assert lower <= truth * (1 + 1e-9)
+            assert truth <= upper * (1 + 1e-9) + 1e-12
+            assert upper <= truth * 1.02 + 1e-9
+
+
+def test_integer_laplace_noise_of_sensitivity_one_is_randomized_response():
+    ours = Batch(((discrete_laplace_law(50.0, 1), 1000),)).epsilon(1e-6)
+    assert ours.upper == pytest.approx(optimal_epsilon(Pure(0.02), 1000, 1e-6), rel=1e-6)
+    assert ours.lower > Batch(((LAPLACE, 1000),)).upper(1e-6)
+
+
+def test_integer_gaussians_compose_to_about_the_continuous_value():
+    lower, upper = Batch(((discrete_gaussian_law(50.0, 1), 1000),)).epsilon(1e-6)
+    assert lower <= upper <= 1.001 * lower
+    assert upper == pytest.approx(exact_gaussian_epsilon(math.sqrt(1000) / 50, 1e-6), rel=2e-3)
+
+
 def test_normal_masses_are_relatively_accurate_far_into_the_tails():
     for low, width in ((-30.3, 0.02), (-12.1, 0.03), (-0.01, 0.02), (7.7, 0.01), (20.0, 0.5)):
         with mpmath.workdps(50):
@@ -203,11 +230,20 @@ def test_curve_falls_and_guarantee_holds():
     assert gaussian_delta(1.0, 0.2, claim.epsilon) <= 1e-6
 
 
+def test_claims_have_worst_laws():
+    assert law_of(Approximate(0.5, 1e-6)).infinity == 1e-6
+    assert Batch(((law_of(Pure(0.5)), 3),)).upper(1e-9) <= 1.5 * (1 + 1e-9)
+    with pytest.raises(ParameterError, match="no worst pair"):
+        law_of(Concentrated(0.1))
+
+
 # refusals
 def test_refuses_counts_and_tolerances_that_are_none():
     with pytest.raises(ParameterError, match="count must be a whole number"):
         Batch(((GAUSS, 0),))
     with pytest.raises(ParameterError, match="tolerance"):
         Batch(((GAUSS, 1),)).epsilon(1e-6, tolerance=0.0)
+    with pytest.raises(ParameterError, match="coarser lattice"):
+        discrete_gaussian_law(1e6, 1)
     with pytest.raises(ParameterError, match="larger tolerance"):
         raised(GaussianLaw(1.0), 1e-9, 1e-9)

@@ -33,6 +33,7 @@ __all__ = [
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 MASS_ERROR = 3e-13  # relative error granted to every interval mass
+MANY = 8  # atoms beyond which a lattice is described by its unit
 NODES, WEIGHTS = leggauss(8)
 NARROW = 1 / 32  # standard deviations; below, 8 Gauss nodes err by less than 1e-15 (proof file)
 
@@ -170,6 +171,7 @@ class FiniteLaw:
     q: Array
     infinity: float
     symmetric: bool = False
+    unit: float = 0.0  # if positive, every loss is a whole multiple of it
 
     @classmethod
     def of(cls, p: object, q: object, symmetric: bool = False) -> FiniteLaw:
@@ -189,8 +191,9 @@ class FiniteLaw:
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """Every finite loss."""
-        return tuple(float(loss) for loss in self.losses if math.isfinite(loss))
+        """Every finite loss; for many losses on a lattice, its unit."""
+        finite = self.losses[np.isfinite(self.losses)]
+        return (self.unit,) if self.unit and len(finite) > MANY else tuple(finite.tolist())
 
     def reversed(self) -> FiniteLaw:
         """The pair (Q, P)."""
