@@ -60,6 +60,8 @@ class DiscreteGaussian:
                 sigma = discrete_gaussian_sigma(int(sensitivity), target.epsilon, target.delta)
             else:
                 sigma = concentrated_sigma(sensitivity, concentrated_for(target.epsilon, target.delta))
+            while not cls(query, smallest_scale(sigma), target.epsilon).guarantee().implies(target):
+                sigma *= 1 + 1e-13  # delta is found from rho by bisection, and rounded up
             return cls(query, smallest_scale(sigma), target.epsilon)
         raise UnsupportedQuery(f"Gaussian noise needs rho > 0 or delta > 0; it cannot meet {target!r}")
 

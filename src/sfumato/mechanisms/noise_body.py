@@ -1,0 +1,216 @@
+r"""The noise body: gamma times a uniform point of a symmetric convex body around everything one unit can do.
+
+Definition.  Let one unit move the integer answer f(x) in Z^d by a point of K, the hull of the signed columns of the
+query, and let K' be a symmetric convex body, or the image A K'' of one in R^m.  Release f(x) + round(r A u), r from
+Gamma(m+1, 1/epsilon), u uniform on K''.  Without A this is density exp(-epsilon ||z||_{K'}): Laplace for the
+cross-polytope, the l-infinity mechanism for the cube, elliptic noise for an ellipsoid, K-norm for K itself
+[HardtTalwar2010].  Cube and cross-polytope, and their images under integer matrices whose preimages of the columns
+are integers, use the exact lattice laws with weight exp(-epsilon ||g||) on Z^m instead.
+
+Guarantee.   If every column has gauge at most s <= 1, k units cost epsilon s k, pure [HardtTalwar2010, theorem 4.1,
+with the factor 2 of the general exponential mechanism removed, since the normalizing constant does not depend on x].
+Columns and gauges are checked with outward rounding.  A walk within tau of its law in total variation gives
+(epsilon, (1 + e^epsilon) tau).  Proof: docs/proofs/noise_body.md.
+
+Accuracy.    E ||noise|| = (m+1)/epsilon E ||A u||; margins by exact tails, or simulated from a fixed seed.
+
+Assumes.     `real-arithmetic` where the noise is drawn in floating point, `mixing` where it comes from a walk; nothing
+for the exact lattice laws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms.additive import Lattice, checked, ratio_up
+from sfumato.numeric import ceil_float, round_down
+from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
+from sfumato.randomness import Rng
+from sfumato.sampling import CubeNoise, DiscreteLaplace
+from sfumato.sampling.bodies import Body, CrossPolytope, Cube, Hull, Image, sampler
+from sfumato.sampling.bodies.lattice import LatticeNoise, RoundedNoise
+
+__all__ = ["Columns", "Linear", "NoiseBody"]
+
+EDGE = 1e-9  # how far beyond the body rounding may seem to place a column that touches its boundary
+
+
+class Linear(Protocol):
+    """A query with an integer answer, and the columns (d, n) whose signed hull one unit moves it by."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def vertices(self) -> npt.NDArray[Any]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """A bare linear query, for mechanisms used by themselves: the columns of its matrix, in lattice units.
+
+    Under replacement the columns are the differences that one replacement makes.
+    """
+
+    name: str
+    vertices: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vertices", np.array(self.vertices))
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Columns) and self.name == other.name
+        return same and np.array_equal(self.vertices, other.vertices)  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.vertices.tobytes()))
+
+    @property
+    def dimension(self) -> int:
+        """The number of rows."""
+        return int(self.vertices.shape[0])
+
+    def sensitivity(self, norm: str) -> float:
+        """The largest norm of a column."""
+        order = {"l1": 1.0, "l2": 2.0, "linf": np.inf}[norm]
+        largest = float(np.linalg.norm(self.vertices.astype(np.float64), ord=order, axis=0).max())
+        return largest if norm != "l2" else math.nextafter(largest, math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseBody:
+    """Noise shaped like `body`, which must contain everything one unit can do.
+
+    >>> pair = Columns("pair", [[1, 0, 1], [0, 1, 1]])
+    >>> NoiseBody(pair, Cube(2), 0.5).guarantee(distance=2)
+    Pure(epsilon=1.0)
+    """
+
+    query: Linear
+    body: Body
+    epsilon: float
+    reach: float = field(init=False, repr=False, compare=False)  # the largest gauge of a column, rounded up
+    noise: LatticeNoise | RoundedNoise = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.epsilon, int | float) and math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ParameterError(f"epsilon must be positive and finite, got {self.epsilon!r}")
+        vertices = columns_of(self.query)
+        if self.body.dimension != self.query.dimension:
+            raise ParameterError(f"body has dimension {self.body.dimension}, the query {self.query.dimension}")
+        reach = float(self.body.gauge_bound(vertices.T.astype(np.float64)).max())
+        if not reach <= 1 + EDGE:
+            raise ParameterError(
+                f"body does not contain what one unit can do: a column has gauge {reach:.6g}; enlarge it by that factor"
+            )
+        exact = lattice_noise(self.body, vertices, self.epsilon)
+        object.__setattr__(self, "reach", exact[1] if exact else reach)
+        object.__setattr__(self, "noise", exact[0] if exact else RoundedNoise(self.body, self.epsilon))
+
+    @classmethod
+    def calibrate(cls, query: Linear, target: Guarantee, body: Body | None = None) -> NoiseBody:
+        """The mechanism of this body (the sensitivity body itself if none is given) that meets a pure target."""
+        if not isinstance(target, Pure | Approximate) or target.epsilon <= 0:
+            raise UnsupportedQuery(f"a noise body meets pure targets with epsilon > 0, not {target!r}")
+        shape: Body = Hull(columns_of(query)) if body is None else body
+        made = cls(query, shape, target.epsilon)
+        while made.guarantee().epsilon > target.epsilon:
+            excess = Fraction(target.epsilon) / Fraction(made.guarantee().epsilon)
+            made = cls(query, shape, round_down(float(Fraction(made.epsilon) * excess)))
+        return made
+
+    @property
+    def assumptions(self) -> frozenset[str]:
+        """What the claim takes for granted."""
+        if isinstance(self.noise, LatticeNoise):
+            return frozenset()
+        return frozenset({"real-arithmetic", "mixing"} if self.noise.mixing else {"real-arithmetic"})
+
+    def guarantee(self, distance: int = 1) -> Pure:
+        """What one release costs between tables `distance` units apart."""
+        if isinstance(self.noise, LatticeNoise):
+            return Pure(ratio_up(distance * self.reach, self.noise.law.scale))
+        cost = distance * Fraction(self.epsilon) * Fraction(self.reach)
+        return Pure(ceil_float(cost), assumptions=self.assumptions)
+
+    def error(self, beta: float = 0.05) -> float:
+        """The largest coordinate error in lattice units, exceeded with probability at most `beta`."""
+        return float(self.margins(beta / self.query.dimension).max())
+
+    def margins(self, beta: float) -> npt.NDArray[np.float64]:
+        """For each coordinate a distance that its error exceeds with probability at most `beta`."""
+        if not 0 < beta < 1:
+            raise ParameterError(f"beta must lie strictly between 0 and 1, got {beta!r}")
+        return self.noise.margins(beta)
+
+    def mean_error(self, norm: str = "l2") -> float:
+        """E ||noise||, in lattice units."""
+        return self.noise.mean_norm(norm)
+
+    @property
+    def root_mean_square(self) -> float:
+        """sqrt(E ||noise||_2^2 / d), in lattice units."""
+        return math.sqrt(float(self.noise.variances.mean()))
+
+    def release(self, answer: Lattice, rng: Rng) -> Lattice:
+        """Add the noise; a walk starts anew.  `answer` is the exact, secret value of the query."""
+        return np.asarray(checked(answer, self.query) + self.noise.sample(1, rng)[0])  # type: ignore[arg-type]
+
+    def to_record(self) -> dict[str, object]:
+        """Public parameters."""
+        kind = type(self.body).__name__.lower()
+        drawn = "lattice" if isinstance(self.noise, LatticeNoise) else "rounded"
+        if isinstance(self.body, Hull):
+            drawn = drawn if isinstance(self.noise, LatticeNoise) else sampler(self.body)
+        return {"type": "noise-body", "body": kind, "epsilon": self.epsilon, "drawn": drawn}
+
+
+def columns_of(query: Linear) -> npt.NDArray[Any]:
+    """The query's columns, checked: whole numbers, not all of them zero."""
+    vertices = np.asarray(query.vertices)
+    if vertices.ndim != 2 or vertices.shape[0] != query.dimension or vertices.shape[1] == 0:
+        raise ParameterError(f"query {query.name!r} needs a ({query.dimension}, n) array of columns")
+    real = vertices.astype(np.float64)
+    if not np.isfinite(real).all():
+        raise ParameterError(f"query {query.name!r} has NaN or infinite entries; replace them")
+    if not (real == np.floor(real)).all():
+        raise ParameterError(f"query {query.name!r} is not on its lattice; quantize its matrix to whole numbers")
+    if not real.any():
+        raise UnsupportedQuery(f"query {query.name!r} does not depend on the data; publish it as it is")
+    return vertices
+
+
+def lattice_noise(body: Body, vertices: npt.NDArray[Any], epsilon: float) -> tuple[LatticeNoise, float] | None:
+    """The exact law of this body, if it has one, and the largest norm of a column's integer preimage."""
+    if isinstance(body, Hull):
+        columns = body.columns
+        if body.degrees != columns.shape[1]:
+            return None
+        body = Image(CrossPolytope(columns.shape[1]), columns)
+    matrix = None
+    moved = vertices.T.astype(np.float64)
+    if isinstance(body, Image):
+        matrix = np.asarray(body.matrix)
+        moved, _ = body.preimages(moved)
+        whole = (
+            (np.abs(matrix) < 2**31).all() and (matrix == np.floor(matrix)).all() and (moved == np.floor(moved)).all()
+        )
+        if not whole or not (moved @ matrix.T == vertices.T).all():
+            return None
+        matrix, body = matrix.astype(np.int64), body.body
+    if not isinstance(body, Cube | CrossPolytope):
+        return None
+    scale, degrees = body.radius / epsilon, body.dimension
+    if isinstance(body, Cube):
+        return LatticeNoise(CubeNoise(scale, degrees), degrees, matrix), float(np.abs(moved).max())
+    return LatticeNoise(DiscreteLaplace(scale), degrees, matrix), float(np.abs(moved).sum(axis=1).max())
