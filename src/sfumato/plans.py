@@ -6,6 +6,7 @@ Reading a plan finds every mistake that is public, names the place, and touches 
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from sfumato.queries import Query, bind
 from sfumato.schema import Schema
 from sfumato.spaces import space_from
 
-__all__ = ["BLANK", "FORMAT", "Plan", "PlannedRelease", "read_plan"]
+__all__ = ["BLANK", "FORMAT", "Plan", "PlannedRelease", "read_plan", "write_plan"]
 
 FORMAT = "sfumato-plan/1"
 BLANK = "FILL IN"
@@ -149,6 +150,28 @@ def read_plan(path: str | Path) -> Plan:
         mistakes = [_mistake(dict(detail), record) for detail in error.errors(include_url=False)]
         raise SchemaError(_screen(place, mistakes)) from None
     return _checked(place, document)
+
+
+def write_plan(plan: Plan, path: str | Path) -> Path:
+    """Write a plan as JSON; its paths become relative to the new file."""
+    place = Path(path)
+    schema = plan.schema.to_record()
+    unit = schema["unit"] or "row"
+    table = {name: schema[name] for name in ("dataset", "adjacency", "size")} | {"unit": unit, "table": plan.table_name}
+    record = {
+        "format": FORMAT,
+        "table": {"path": os.path.relpath(plan.table, place.parent)} | table,
+        "columns": schema["columns"],
+        "budget": _amount(plan.budget),
+        "ledger": {"path": os.path.relpath(plan.ledger, place.parent)},
+        "release": [{"name": r.name, **r.query.to_record(), "spend": _amount(r.spend)} for r in plan.releases],
+    }
+    place.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return place
+
+
+def _amount(claim: Guarantee) -> dict[str, float]:
+    return {name: getattr(claim, name) for name in ("epsilon", "delta", "rho") if hasattr(claim, name)}
 
 
 def _parsed(place: Path) -> dict[str, Any]:

@@ -80,7 +80,11 @@ def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, seconds:
     from sfumato.session import Session
 
     claimed = Session.plan(cast("Session", target), target.planned.query, spend=target.planned.spend).guarantee
-    return attack(target, claim or claimed, pairs=neighbors(plan.schema), seconds=seconds)
+    pairs = neighbors(plan.schema)
+    for pair in pairs:
+        for data in pair:
+            target.answer(data)  # before the clock starts, so that all of it goes into the attack
+    return attack(target, claim or claimed, pairs=pairs, seconds=seconds)
 
 
 @dataclass
@@ -97,16 +101,17 @@ class _Released:
         from sfumato.queries.keys import Keys
         from sfumato.randomness import secure
 
-        self.__name__ = self.planned.name
+        self.name = self.planned.name
         question = bind(self.planned.query, self.schema)
         if isinstance(question, Keys):
             raise UnsupportedQuery(f"release {self.planned.name!r} discovers its keys; audit it as module:function")
         self.question, self.mechanism, self.rng = question, best(question, self.planned.spend), secure()
 
     def __call__(self, data: Any) -> Any:
-        return self.mechanism.release(self._exact(data), self.rng)
+        return self.mechanism.release(self.answer(data), self.rng)
 
-    def _exact(self, data: Any) -> Any:
+    def answer(self, data: Any) -> Any:
+        """The exact answer."""
         from sfumato.engines import read
         from sfumato.session import Session
 

@@ -1,0 +1,222 @@
+"""Each command does what its help says, for people and for programs."""
+
+import json
+import os
+import signal
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import SchemaError
+from sfumato.plans import read_plan
+from sfumato.session import Session
+
+RELEASES = ["everyone", "mean age by state", "hobbies", "median age", "cities"]
+
+
+# draft
+
+
+def test_a_draft_comes_from_names_and_types_and_holds_no_value(place, run):
+    done = run("draft", "people.parquet", "--out", "draft.toml")
+    assert done.code == 0
+    text = (place / "draft.toml").read_text()
+    for name in ("id", "age", "state", "hobbies", "city"):
+        assert f"[columns.{name}]" in text
+    for value in ("CA", "chess", "Zanzibar", "69"):
+        assert value not in text
+    with pytest.raises(SchemaError, match=r"table.unit[\s\S]*columns.id.low"):
+        read_plan(place / "draft.toml")
+
+
+def test_a_draft_of_a_csv_knows_names_only(place, run):
+    (place / "people.csv").write_text("age,home town\n17,Zanzibar\n")
+    done = run("draft", "people.csv")
+    assert done.code == 0
+    assert '[columns."home town"]' in done.out
+    assert 'type = "FILL IN"' in done.out
+    assert "Zanzibar" not in done.out
+    assert json.loads(run("draft", "people.csv", "--json").out)["columns"] == {"age": None, "home town": None}
+
+
+def test_a_filled_in_draft_is_a_plan(place, run):
+    text = run("draft", "people.parquet").out
+    start, end = text.index("[columns.id]"), text.index("[columns.age]")
+    text = text[:start] + text[end:]  # the identifier is the unit, not a column
+    fill = [
+        ('unit = "FILL IN"', 'unit = { column = "id", rows = 1 }'), ('low = "FILL IN"', "low = 0"),
+        ('high = "FILL IN"', "high = 120"), ('step = "FILL IN"', "step = 1"), ('cap = "FILL IN"', "cap = 1"),
+        ('"FILL IN"]', '"CA", "NY"]'), ('epsilon = "FILL IN"', "epsilon = 1"),
+    ]  # fmt: skip
+    for old, new in fill:
+        assert old in text
+        text = text.replace(old, new)
+    (place / "filled.toml").write_text(text)
+    assert run("plan", "filled.toml").code == 0
+
+
+def test_a_draft_does_not_overwrite(place, run):
+    done = run("draft", "people.parquet", "--out", "plan.toml")
+    assert done.code == 1
+    assert "exists already" in done.err
+
+
+# plan
+
+
+def test_a_plan_spends_nothing_and_needs_no_data(place, run):
+    (place / "people.parquet").unlink()
+    done = run("plan", "plan.toml")
+    assert done.code == 0
+    for name in RELEASES:
+        assert name in done.out
+    assert "within 1.00 x best" in done.out
+    assert "no bound known" in done.out
+    assert "after this plan ε 3.5, δ " in done.out
+    assert "; budget ε 4, δ 1e-5" in done.out
+    assert not (place / "people.ledger").exists()
+
+
+def test_a_plan_as_json_holds_the_same(place, run):
+    record = json.loads(run("plan", "plan.toml", "--json").out)
+    assert [release["name"] for release in record["releases"]] == RELEASES
+    assert record["fits"] is True
+    assert record["releases"][0]["certificate"]["factor"] == pytest.approx(1.0)
+
+
+def test_a_plan_beyond_its_budget_is_code_3_and_says_where(place, run):
+    text = (place / "plan.toml").read_text().replace("epsilon = 4.0", "epsilon = 1.2")
+    (place / "plan.toml").write_text(text)
+    done = run("plan", "plan.toml")
+    assert done.code == 3
+    assert "with release 'mean age by state'" in done.err
+    assert "Lower the spends" in done.err
+
+
+# publish
+
+
+def test_publish_writes_releases_report_and_ledger(place, run):
+    done = run("publish", "plan.toml", "--out", "out")
+    assert done.code == 0, done.err
+    for name in RELEASES:
+        assert name in done.out
+    ledger = sf.Ledger.existing(place / "people.ledger")
+    assert ledger.head in done.out
+    assert ledger.verify([ledger.head]).holds
+    names = {"everyone", "mean-age-by-state", "hobbies", "median-age", "cities"}
+    assert {path.stem for path in (place / "out/releases").glob("*.json")} == names
+    assert {path.stem for path in (place / "out/releases").glob("*.parquet")} == names
+    for path in (place / "out/releases").iterdir():
+        release = sf.load(path)
+        assert ledger.find(release.name, release.provenance.digest).content == release.to_json()
+    assert (place / "out/report.html").stat().st_size > 10_000
+
+
+def test_publish_again_is_free_and_the_same(place, run):
+    first = json.loads(run("publish", "plan.toml", "--out", "out", "--json").out)
+    again = json.loads(run("publish", "plan.toml", "--out", "out", "--json").out)
+    assert again == first
+    assert "stored: free" in run("publish", "plan.toml", "--out", "out").out
+    assert sum(entry.kind == "charge" for entry in sf.Ledger.existing(place / "people.ledger").entries()) == 5
+
+
+def test_an_interrupt_finishes_the_release_under_way_and_loses_nothing(place, run, monkeypatch):
+    original = Session.release
+    calls = []
+
+    def interrupted(self, query, *, spend, name=None):
+        calls.append(name)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(self, query, spend=spend, name=name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "release", interrupted)
+        done = run("publish", "plan.toml", "--out", "out")
+    assert done.code == 130
+    assert "after 2 of 5 releases" in done.err
+    assert "run the same command again" in done.err
+    entries = sf.Ledger.existing(place / "people.ledger").entries()
+    assert [entry.kind for entry in entries] == ["open", "charge", "release", "charge", "release"]
+    assert len(list((place / "out/releases").glob("*.json"))) == 2
+    assert run("publish", "plan.toml", "--out", "out").code == 0
+    entries = sf.Ledger.existing(place / "people.ledger").entries()
+    assert sum(entry.kind == "charge" for entry in entries) == 5
+
+
+def test_releases_of_one_person_show_no_secret(place, run):
+    done = run("publish", "plan.toml", "--out", "out", "--json")
+    seen = done.out + done.err + (place / "out/report.html").read_text()
+    seen += "".join(path.read_text() for path in (place / "out/releases").glob("*.json"))
+    assert "Big" in seen
+    assert "Zanzibar" not in seen
+
+
+# show, ledger
+
+
+def test_show_prints_a_saved_release(place, run):
+    run("publish", "plan.toml", "--out", "out")
+    for suffix in ("json", "parquet"):
+        done = run("show", f"out/releases/mean-age-by-state.{suffix}")
+        assert done.code == 0
+        for word in ("guarantee", "certificate", "95% interval", "CA", "NY", "TX", "head"):
+            assert word in done.out
+    record = json.loads(run("show", "out/releases/everyone.json", "--json").out)
+    assert record["format"] == "sfumato-release/1"
+
+
+def test_ledger_show_verify_and_export(place, run):
+    run("publish", "plan.toml", "--out", "out")
+    head = sf.Ledger.existing(place / "people.ledger").head
+    shown = run("ledger", "show", "people.ledger")
+    assert "spent ε 3.5" in shown.out
+    assert head in shown.out
+    assert json.loads(run("ledger", "show", "people.ledger", "--json").out)["head"] == head
+    verified = run("ledger", "verify", "people.ledger", "--head", head)
+    assert (verified.code, "the ledger holds: 11 entries" in verified.out) == (0, True)
+    assert json.loads(run("ledger", "verify", "people.ledger", "--json").out)["holds"] is True
+    assert len(json.loads(run("ledger", "export", "people.ledger").out)) == 11
+    assert run("ledger", "export", "people.ledger", "--out", "entries.json").code == 0
+    assert json.loads((place / "entries.json").read_text())[-1]["hash"] == head
+
+
+def test_a_rolled_back_or_damaged_ledger_is_code_4(place, run):
+    run("publish", "plan.toml", "--out", "out")
+    done = run("ledger", "verify", "people.ledger", "--head", "0" * 64)
+    assert done.code == 4
+    assert "does NOT hold" in done.err
+    record = run("ledger", "verify", "people.ledger", "--head", "0" * 64, "--json")
+    assert (record.code, json.loads(record.out)["holds"]) == (4, False)
+    (place / "people.ledger").write_bytes(b"SQLite format 3\0" + bytes(4000))
+    assert run("ledger", "verify", "people.ledger").code == 4
+
+
+# audit
+
+LEAKY = """
+import numpy as np
+
+def total(data, rng):
+    return float(np.sum(np.clip(data, 0, 1))) + rng.laplace(scale=0.1)
+"""
+
+
+def test_audit_refutes_a_wrong_claim_and_says_so_in_its_code(place, run):
+    (place / "leaky_total.py").write_text(LEAKY)
+    done = run("audit", "leaky_total:total", "--epsilon", 1, "--seconds", 4, "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["refuted"] is True
+    assert "ClaimRefuted" in done.err
+
+
+def test_audit_of_a_planned_release_finds_no_evidence_but_does_against_a_tenth(place, run):
+    text = (place / "plan.toml").read_text().replace("epsilon = 4.0", "epsilon = 9.0")
+    (place / "plan.toml").write_text(text.replace("spend = { epsilon = 0.5 }", "spend = { epsilon = 3 }", 1))
+    done = run("audit", "plan.toml", "--release", "everyone", "--seconds", 3)
+    assert done.code == 0, done.err
+    assert "no evidence found, which proves nothing" in done.out
+    done = run("audit", "plan.toml", "--release", "everyone", "--epsilon", 0.3, "--seconds", 3)
+    assert done.code == 1
+    assert "refuted" in done.err

@@ -1,0 +1,51 @@
+"""Help is quick: nothing heavy is imported before a command needs it."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = ("scipy", "altair", "ibis", "duckdb", "pandas", "pyarrow", "numba", "numpy", "vl_convert", "cryptography")
+LOOK = """
+import json, sys
+from sfumato.cli import main
+try:
+    main({arguments})
+except SystemExit as ended:
+    assert ended.code == 0
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["publish", "--help"], ["ledger", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    code = LOOK.format(arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout.splitlines()[-1])
+    assert "sfumato.cli.app" in loaded
+    assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
+
+
+def test_help_takes_less_than_six_tenths_of_a_second():
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "sfumato.cli", "--help"], capture_output=True, check=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.6
+
+
+def test_help_documents_exit_codes_and_shows_examples():
+    for command, words in (
+        ([], ["draft", "plan", "publish", "ledger", "show", "audit", "3 budget exceeded", "4 the ledger"]),
+        (["publish"], ["Example: sfumato publish people.toml"]),
+        (["plan"], ["Example: sfumato plan people.toml", "--json"]),
+        (["ledger", "verify"], ["Example: sfumato ledger verify", "--head"]),
+    ):
+        arguments = [sys.executable, "-m", "sfumato.cli", *command, "--help"]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        text = " ".join(done.stdout.split())
+        for word in words:
+            assert word in text

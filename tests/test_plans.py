@@ -1,0 +1,142 @@
+"""Plans: the annotated example is complete, and every mistake names its place, the reason and the fix."""
+
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import SchemaError
+from sfumato.plans import read_plan, write_plan
+from sfumato.privacy.adjacency import Person
+from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "people.toml"
+
+
+def broken(directory, old, new):
+    text = EXAMPLE.read_text()
+    assert old in text
+    path = directory / "broken.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(SchemaError) as caught:
+        read_plan(path)
+    return str(caught.value)
+
+
+# claims: what a plan says is what is read
+
+
+def test_the_annotated_example_is_read_whole():
+    plan = read_plan(EXAMPLE)
+    assert plan.budget == Approximate(2.0, 1e-6)
+    assert plan.schema.unit == Person("person_id", 2)
+    assert plan.schema.dataset == "people-2026"
+    assert plan.table == EXAMPLE.with_name("people.parquet")
+    assert plan.ledger == EXAMPLE.with_name("people.ledger")
+    kinds = {release.query.kind for release in plan.releases}
+    assert kinds == {"count", "mean", "histogram", "quantiles", "top"}
+    assert plan.release("mean height").spend == Pure(0.1)
+
+
+def test_every_type_of_column_is_in_the_example():
+    kinds = {type(space).__name__ for space in read_plan(EXAMPLE).schema.columns.values()}
+    assert kinds == {"Interval", "Categories", "Subsets", "Texts"}
+
+
+def test_a_plan_written_as_json_reads_back_equal(tmp_path):
+    plan = read_plan(EXAMPLE)
+    back = read_plan(write_plan(plan, tmp_path / "people.json"))
+    assert (back.schema, back.budget, back.releases) == (plan.schema, plan.budget, plan.releases)
+    assert back.table.resolve() == plan.table.resolve()
+    assert back.ledger.resolve() == plan.ledger.resolve()
+
+
+def test_a_concentrated_budget_is_rho(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text("""
+format = "sfumato-plan/1"
+table = { path = "t.csv", unit = "row" }
+columns.age = { type = "interval", low = 0, high = 120, step = 1 }
+budget = { rho = 0.5 }
+release = [{ query = "median", column = "age", spend = { rho = 0.1 } }]
+""")
+    plan = read_plan(path)
+    assert plan.budget == Concentrated(0.5)
+    assert plan.releases[0].name == "median of age"
+    assert plan.ledger == tmp_path / "t.ledger"
+
+
+# refusals: the place, the reason, the fix
+
+MISTAKES = [
+    ('column = "height"', 'column = "heigth"', ['release 2 ("mean height")', "'heigth'", "did you mean 'height'"]),
+    ("low = 0\n", "", ["columns.age", "low is missing", "never read off the data"]),
+    ("cap = 5", "# cap", ["columns.hobbies", "cap is missing", "declare cap"]),
+    ("epsilon = 0.05", "epsilon = -1", ['release 1 ("records"), spend', "epsilon must be above 0, got -1"]),
+    ("epsilon = 0.05", "epsilon = 0", ['release 1 ("records"), spend', "epsilon must be above 0"]),
+    ("epsilon = 0.05", "epsilon = nan", ['release 1 ("records"), spend', "epsilon must be above 0, got nan"]),
+    ("epsilon = 0.05", "epsilon = inf", ['release 1 ("records"), spend', "epsilon must be a finite number"]),
+    ("epsilon = 0.05", 'epsilon = "a"', ['release 1 ("records")', "spend.epsilon", "must be a number"]),
+    ("epsilon = 0.05", "epsilonn = 1", ["spend.epsilonn is not known", "known are epsilon, delta, rho"]),
+    ("epsilon = 0.05", "rho = 1, epsilon = 1", ["spend", "{ epsilon = ..., delta = ... } or { rho = ... }"]),
+    ("delta = 4e-7", "delta = 2", ['release 7 ("records by city"), spend', "delta must lie in [0, 1), got 2"]),
+    ("delta = 1e-6", "delta = -1", ["budget", "delta must lie in [0, 1), got -1"]),
+    ("epsilon = 2.0", "epsilon = 0", ["budget", "epsilon must be above 0"]),
+    ("delta = 1e-6", "", ["release 7", "a pure budget takes only pure charges", "spend Pure"]),
+    ('unit = { column = "person_id", rows = 2 }', "", ["table.unit is missing", 'unit = "row"']),
+    ('unit = { column = "person_id", rows = 2 }', 'unit = "people"', ["table.unit", 'unit = "row"']),
+    ("rows = 2 }", "rows = 0 }", ["table", "rows must be a whole number of at least 1"]),
+    ('query = "count"', 'qury = "count"', ["query is missing", "qury is not known", "known are query, spend"]),
+    ('query = "count"', 'query = "cuont"', ["release 1", "'cuont' is unknown", "choose one of count"]),
+    ("size = 200000", 'size = "many"', ["table.size", "must be a whole number"]),
+    ('where = "age >= 18"', 'where = "age >> 18"', ["release 4", "cannot read the condition", "age >= 18"]),
+    ('by = "state"', "by = 3", ["release 4", "wrong type", "docs/formats/plan.md"]),
+    ('by = "state"', 'by = "city"', ["release 4", "'city' are not public", "discovered"]),
+    ("k = 3", "k = 30", ["release 6", "k=30", "10 declared items"]),
+    ("high = 200000", 'high = "lots"', ["columns.salary", "high must be a finite number"]),
+    ('type = "interval"', 'type = "range"', ["columns.age", "'range'", "choose one of interval"]),
+    ('name = "records by city"', 'name = "records"', ["release 7", "occurs twice", "name each release once"]),
+    ('adjacency = "add-remove"', 'adjacency = "near"', ["table", "adjacency must be one of add-remove, replace"]),
+    ("[table]", "[[table]]", ["table", "add a [table] part"]),
+    ("sfumato-plan/1", "sfumato-plan/9", ["not a plan of this version", 'format = "sfumato-plan/1"']),
+    ("[budget]", "[budget", ["not valid TOML", "line"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), MISTAKES)
+def test_a_mistake_names_place_reason_and_fix(tmp_path, old, new, words):
+    message = broken(tmp_path, old, new)
+    assert "broken.toml" in message
+    for word in words:
+        assert word in message
+    assert len(message) < 700
+    assert "pydantic" not in message
+
+
+def test_blanks_of_a_draft_are_refused_by_name(tmp_path):
+    message = broken(tmp_path, "low = 0\n", 'low = "FILL IN"\n')
+    assert "columns.age.low still says 'FILL IN'" in message
+    assert "never by what you read in it" in message
+
+
+def test_many_mistakes_stay_on_one_screen(tmp_path):
+    path = tmp_path / "many.toml"
+    path.write_text(EXAMPLE.read_text().replace("spend = {", "spent = {"))
+    with pytest.raises(SchemaError) as caught:
+        read_plan(path)
+    message = str(caught.value)
+    assert "14 places" in message
+    assert "and 8 more" in message
+    assert len(message.splitlines()) <= 12
+
+
+def test_a_missing_or_binary_plan_is_refused(tmp_path):
+    with pytest.raises(SchemaError, match=r"there is no plan .*sfumato draft FILE"):
+        read_plan(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SchemaError, match="UTF-8"):
+        read_plan(tmp_path / "bytes.toml")
+
+
+def test_an_unknown_release_is_named():
+    with pytest.raises(SchemaError, match=r"no release 'x'; the plan has 'records'"):
+        read_plan(EXAMPLE).release("x")
