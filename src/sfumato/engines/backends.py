@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sfumato.errors import SchemaError
 
-__all__ = ["prepared"]
+__all__ = ["prepared", "quiet"]
 
 SETTINGS = {
     # Ibis 12 writes lambdas with an arrow, which DuckDB 2 reads only when told to.
@@ -24,6 +27,16 @@ def prepared(source: Any) -> Any:
             f"tables of the backend {backend.name!r} are not supported; "
             f"use {' or '.join(SETTINGS)}, or read the data from a file"
         )
-    for setting in SETTINGS[backend.name]:
-        backend.raw_sql(setting)
+    with quiet():
+        for setting in SETTINGS[backend.name]:
+            backend.raw_sql(setting)
     return source
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Deprecations between Ibis and its backends are nobody's to act on, also where warnings are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        yield

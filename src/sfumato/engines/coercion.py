@@ -8,6 +8,7 @@ rely on both.  The rules in words: docs/guide/coercion.md.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ibis
@@ -74,7 +75,7 @@ def _number(raw: Any, space: Interval | Integers) -> Any:
         raw = raw.cast("float64")
     low, high = (lattice.low, lattice.high) if whole else (lattice.low_value, lattice.high_value)
     inside = raw.cast("int64") - lattice.low if whole else _rounded(raw, lattice)
-    top = raw.notnull() if whole else ~raw.isnan()
+    top = raw.notnull() if whole else raw <= math.inf  # not `isnan`, which is false for a null on Spark
     index = ibis.cases(
         ((raw > low) & (raw < high), inside),
         (raw <= low, ibis.literal(0, "int64")),
@@ -127,7 +128,8 @@ def _label(raw: Any, labels: tuple[Label, ...]) -> Any:
     if isinstance(labels[0], str) or kind == dt.int64:
         return raw
     if kind == dt.uint64:
-        return ibis.ifelse(raw < 2**63, raw, ibis.null("uint64")).cast("int64")
+        fits = raw <= ibis.literal(2**63 - 1, "uint64")
+        return ibis.ifelse(fits, raw, ibis.null("uint64")).cast("int64")
     if not kind.is_string():
         return raw.cast("int64")
     return ibis.ifelse(_matches(raw, WHOLE), raw, ibis.null("string")).strip().cast("int64")

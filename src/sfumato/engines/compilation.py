@@ -96,7 +96,8 @@ def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:
     widths = {b - a for a, b in itertools.pairwise([key.starts[0] - low, *inner])}
     if len(widths) == 1 and key.starts[0] == low:
         (width,) = widths
-        return ibis.least((column / width).floor().cast("int64"), len(key.starts) - 1) if width > 1 else column
+        last = ibis.literal(len(inner), "int64")  # not `least`, which overlooks a null
+        return ibis.ifelse(column >= inner[-1], last, (column / width).floor().cast("int64"))
     place = ibis.ifelse(column.isnull(), ibis.null("int64"), ibis.literal(0, "int64"))
     for start in inner:
         place = place + (column >= start).cast("int64")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engines.backends import prepared
+from sfumato.engines.backends import prepared, quiet
 from sfumato.engines.coercion import check_type
 from sfumato.engines.compilation import LIMB, compiled, limbs
 from sfumato.errors import EngineError, SchemaError, SfumatoError
@@ -63,7 +63,8 @@ class Table:
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
-            result = compiled(statistic, self.schema, self.source).to_pyarrow()
+            with quiet():
+                result = compiled(statistic, self.schema, self.source).to_pyarrow()
             if isinstance(statistic, Aggregation):
                 return _totals(result, statistic, self.schema)
             if isinstance(statistic, Frequencies):

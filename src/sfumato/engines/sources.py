@@ -10,6 +10,7 @@ from typing import Any
 
 import ibis
 
+from sfumato.engines.backends import quiet
 from sfumato.engines.engine import Table
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row
@@ -64,11 +65,12 @@ def open_source(source: Any, table: str | None = None) -> Any:
 
 def _opened(path: Path, kind: str, table: str | None) -> Any:
     try:
-        if kind in TEXT:
-            return _text(path, TEXT[kind])
-        if kind in PARQUET:
-            return ibis.duckdb.connect().read_parquet(path)
-        return _database(path, table)
+        with quiet():
+            if kind in TEXT:
+                return _text(path, TEXT[kind])
+            if kind in PARQUET:
+                return ibis.duckdb.connect().read_parquet(path)
+            return _database(path, table)
     except SchemaError:
         raise
     except Exception:
@@ -136,7 +138,8 @@ def _database(path: Path, table: str | None) -> Any:
 
 def _frame(source: Any) -> Any:
     try:
-        return ibis.duckdb.connect().create_table("source", ibis.memtable(source))
+        with quiet():
+            return ibis.duckdb.connect().create_table("source", ibis.memtable(source))
     except Exception:
         kind = type(source).__name__
     raise SchemaError(

@@ -1,9 +1,9 @@
 r"""Quantiles, by rank: the penalty of a lattice point and how far one unit moves it.
 
 For probability p and n present rows, of which L lie below the point and U above it, the penalty is
-max(0, L - p n, U - (1 - p) n): zero exactly at the p-quantiles, ties or not.  With p = 1/2 it is the
-tie-safe median score.  Between neighbors, the penalties of all points change by amounts that lie
-within one another by at most 1 for a row added or removed, and 2 for a row replaced
+max(0, L - p n, U - (1 - p) n) / (2 max(p, 1 - p)): zero exactly at the p-quantiles, ties or not.  With
+p = 1/2 it is the tie-safe median score.  Between neighbors, the penalties of all points change by amounts
+that lie within one another by at most 1 for a row added or removed, and 2 for a row replaced
 (docs/proofs/quantiles.md): that spread is what an exponential mechanism pays for.
 """
 

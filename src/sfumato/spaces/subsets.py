@@ -58,7 +58,7 @@ class Subsets:
         if not isinstance(value, Iterable) or isinstance(value, Mapping):
             return None
         read = {read_label(item, type(self.of[0])) for item in value}
-        return frozenset(sorted(item for item in self.of if item in read)[: self.cap])  # type: ignore[type-var]
+        return frozenset(sorted(item for item in self.of if item in read)[: self.cap])
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
