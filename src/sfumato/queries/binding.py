@@ -6,6 +6,7 @@ from sfumato.errors import UnsupportedQuery
 from sfumato.queries.counts import Counts
 from sfumato.queries.grouping import Cells, Discovered, Key, bind_cells
 from sfumato.queries.keys import Keys
+from sfumato.queries.linear.workload import bind_workload
 from sfumato.queries.mean import Mean
 from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
@@ -46,9 +47,11 @@ def bind(query: Query, schema: Schema) -> Question:
         if len(query.keys) > 1:
             raise UnsupportedQuery("discovered(...) must be the only key of its query")
         return Keys(query, schema)
-    cells = bind_cells(query.keys, schema)
     if query.condition is not None:
         query.condition.bind(schema)  # type: ignore[union-attr]
+    if query.kind == "workload":
+        return bind_workload(query, schema)
+    cells = bind_cells(query.keys, schema)
     if query.kind in ("sum", "mean", "variance", "quantiles"):
         width = numeric_space(query, schema).lattice.width
         if query.kind == "variance" and width > WIDEST_SQUARED:

@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.numeric import exact
 from sfumato.queries.grouping import Bins, Discovered, Grouping
+from sfumato.queries.linear.families import Part, part_from
 from sfumato.queries.parsing import condition
 from sfumato.queries.predicates import Predicate
 
@@ -26,7 +27,7 @@ __all__ = [
     "variance",
 ]
 
-KINDS = ("count", "sum", "mean", "variance", "histogram", "quantiles", "top")
+KINDS = ("count", "sum", "mean", "variance", "histogram", "quantiles", "top", "workload")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Query:
     k: int = 1
     condition: Predicate | None = None
     keys: tuple[Grouping, ...] = ()
+    workload: tuple[Part, ...] = ()
 
     def where(self, wanted: Predicate | str) -> Query:
         """The same question about the rows where a condition holds; conditions accumulate."""
@@ -58,7 +60,7 @@ class Query:
         """A readable name; releases are stored under it unless another is given."""
         by = ", ".join(key if isinstance(key, str) else key.column for key in self.keys)
         parts = [self._subject()]
-        if self.kind != "histogram" and by:
+        if self.kind not in ("histogram", "workload") and by:
             parts.append(f"by {by}")
         if self.condition is not None:
             words = self.condition.words()  # type: ignore[union-attr]
@@ -70,6 +72,8 @@ class Query:
             return "count"
         if self.kind == "histogram":
             return "histogram of " + ", ".join(key if isinstance(key, str) else key.column for key in self.keys)
+        if self.kind == "workload":
+            return "workload over " + ", ".join(key if isinstance(key, str) else key.column for key in self.keys)
         if self.kind == "quantiles":
             if self.probabilities == (0.5,):
                 return f"median of {self.column}"
@@ -87,6 +91,8 @@ class Query:
             record["probabilities"] = list(self.probabilities)
         if self.kind == "top":
             record["k"] = self.k
+        if self.workload:
+            record["workload"] = [part.to_record() for part in self.workload]
         if self.keys:
             record["by"] = [_key_record(key) for key in self.keys]
         if self.condition is not None:
@@ -105,10 +111,10 @@ class Query:
             raise SchemaError(
                 f"query {kind!r} is unknown; choose one of {', '.join((*KINDS, 'median', 'most_popular'))}"
             )
-        unknown = sorted(fields.keys() - {"column", "probabilities", "k", "by", "where"})
+        unknown = sorted(fields.keys() - {"column", "probabilities", "k", "by", "where", "workload"})
         if unknown:
             raise SchemaError(
-                f"a {kind} query has no part {unknown[0]!r}; known are column, probabilities, k, by, where"
+                f"a {kind} query has no part {unknown[0]!r}; known are column, probabilities, k, by, where, workload"
             )
         by = fields.get("by", [])
         keys = tuple(_key_from(key) for key in ([by] if isinstance(by, str | Mapping) else by))
@@ -121,6 +127,7 @@ class Query:
                 fields.get("k", 1),
                 None if where is None else condition(where),
                 keys,
+                tuple(part_from(part) for part in fields.get("workload", ())),
             )
         )
 
@@ -172,12 +179,14 @@ def most_popular(column: str) -> Query:
 
 
 def _checked(query: Query) -> Query:
-    if query.kind in ("count", "histogram") and query.column is not None:
+    if query.kind in ("count", "histogram", "workload") and query.column is not None:
         raise ParameterError(f"a {query.kind} takes no column; narrow it with where or split it with by")
-    if query.kind not in ("count", "histogram") and not query.column:
+    if query.kind not in ("count", "histogram", "workload") and not query.column:
         raise ParameterError(f"a {query.kind} needs the column it is about")
     if query.kind == "histogram" and not query.keys:
         raise ParameterError("a histogram needs at least one column")
+    if (query.kind == "workload") != bool(query.workload) or (query.workload and not query.keys):
+        raise ParameterError('a workload needs keys in by and parts such as { rows = ["prefix"] }; others take none')
     if query.kind == "quantiles":
         _check_probabilities(query.probabilities)
     if not (isinstance(query.k, int) and query.k >= 1):

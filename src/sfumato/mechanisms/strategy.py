@@ -1,0 +1,107 @@
+r"""The strategy mechanism: Laplace noise on a measurement of the histogram, answers by least squares.
+
+Definition.  For counts x in Z^n and a matrix A of whole numbers release A x + (Z_1, ..., Z_m), the Z_i independent
+with P(Z = z) proportional to exp(-|z| / b).  Answers to a workload W whose rows the rows of A span are
+W A^+ (A x + Z), computed from the release alone [LiMiklauHayMcGregorRastogi2015].  The histogram, the answers
+themselves, trees, wavelets and tables are choices of A; so is any factorization K inside A' B_1.
+
+Guarantee.   If one unit moves A x by at most s in l1, k units cost epsilon = k s / b.  Reading the answers is
+post-processing, in floating point or otherwise.  Proof: docs/proofs/strategy.md.
+
+Accuracy.    Unbiased; row w has variance v ||w A^+||^2 exactly, v that of one Z_i.
+
+Assumes.     Nothing beyond random bits: counts, A and noise are whole numbers and the sampler is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import UnsupportedQuery
+from sfumato.mechanisms.additive import Lattice, ratio_up, smallest_scale
+from sfumato.mechanisms.measuring import answers_of, checked_histogram, laplace_margins, measurement_of
+from sfumato.numeric import round_up
+from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
+from sfumato.queries.linear.choosing import best_measurement
+from sfumato.queries.linear.measurements import Measurement
+from sfumato.queries.linear.workload import Workload
+from sfumato.randomness import Rng
+from sfumato.sampling import DiscreteLaplace
+
+__all__ = ["Strategy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Laplace noise of a given scale on a measurement of the histogram below a workload."""
+
+    query: Workload
+    scale: float
+    measurement: Measurement
+
+    def __post_init__(self) -> None:
+        DiscreteLaplace(self.scale)
+        if isinstance(self.measurement, Mapping):
+            object.__setattr__(self, "measurement", measurement_of(self.measurement))
+
+    @classmethod
+    def calibrate(cls, query: Workload, target: Guarantee, measurement: Measurement | None = None) -> Strategy:
+        """The least noisy strategy mechanism that meets `target`, with the best measurement if none is given."""
+        if not isinstance(target, Pure | Approximate) or target.epsilon <= 0:
+            raise UnsupportedQuery(f"a strategy meets pure targets with epsilon > 0, not {target!r}")
+        chosen = best_measurement(query, "l1") if measurement is None else measurement
+        scale = smallest_scale(_moved(query, chosen) / target.epsilon)
+        while ratio_up(_moved(query, chosen), scale) > target.epsilon:
+            scale = round_up(scale)
+        return cls(query, scale, chosen)
+
+    @property
+    def on_histogram(self) -> bool:
+        """What `release` takes: the counts, not the answers."""
+        return True
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The law of each measurement's noise."""
+        return DiscreteLaplace(self.scale)
+
+    def guarantee(self, distance: int = 1) -> Pure:
+        """What one release costs between tables `distance` units apart."""
+        return Pure(ratio_up(distance * _moved(self.query, self.measurement), self.scale))
+
+    def error(self, beta: float = 0.05) -> float:
+        """The largest error of a row in lattice units, exceeded with probability at most `beta`."""
+        return float(self.margins(beta / self.query.dimension).max())
+
+    def margins(self, beta: float) -> npt.NDArray[np.float64]:
+        """For each row a distance that its error exceeds with probability at most `beta`."""
+        return laplace_margins(self.query, self.measurement, self.scale, self.noise.variance, beta)
+
+    @property
+    def root_mean_square(self) -> float:
+        """sqrt(E ||error||_2^2 / d), in lattice units."""
+        return math.sqrt(self.noise.variance * float(self.measurement.variances(self.query.linear).mean()))
+
+    def release(self, answer: Lattice, rng: Rng) -> Lattice:
+        """Measure and add the noise.  `answer` is the exact, secret histogram."""
+        exact = self.measurement.apply(checked_histogram(answer, self.query))
+        return np.asarray(exact + self.noise.sample(self.measurement.size, rng))
+
+    def answers(self, output: Lattice) -> npt.NDArray[np.float64]:
+        """The workload's answers, from the release alone."""
+        return answers_of(self.query, self.measurement, output)
+
+    def to_record(self) -> dict[str, Any]:
+        """Public parameters."""
+        return {"type": "strategy", "scale": self.scale, "measurement": self.measurement.to_record()}
+
+
+def _moved(query: Workload, measurement: Measurement) -> float:
+    """How far one unit moves the measurement in l1."""
+    return query.moves.sensitivity("l1", *measurement.norms("l1"))

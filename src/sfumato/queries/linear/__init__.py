@@ -1,0 +1,1 @@
+"""Workloads: many linear answers over one histogram, asked together."""

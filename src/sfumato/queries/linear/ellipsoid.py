@@ -1,0 +1,73 @@
+r"""The ellipsoid of least mean square that holds given points, with a bound that proves it.
+
+Primal: min tr(A) such that f_i^T A^{-1} f_i <= 1 for all i.  Dual: max (tr sqrt(F P F^T))^2 over weights p on the
+points.  With S = sqrt(F P F^T) and g_i = f_i^T S^{-1} f_i / tr S, the matrix max(g) tr(S) S is feasible and the dual
+value is tr(S)^2, so max(g) is the ratio of the two, whatever the weights are.  The weights follow p_i <- p_i g_i,
+the classical multiplicative ascent of experimental design (SilveyTitteringtonTorsney1978).
+Proof: docs/proofs/elliptic_gaussian.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+
+__all__ = ["Ellipsoid", "least_ellipsoid"]
+
+Floats = npt.NDArray[np.float64]
+SMALLEST = 1e-10  # of the largest eigenvalue: below, a direction is numerical dust
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ellipsoid:
+    """`shape` contains the points, up to rounding; no ellipsoid that does has a trace below `lower`."""
+
+    shape: Floats
+    lower: float
+
+    @property
+    def trace(self) -> float:
+        """The squared radius of the noise."""
+        return float(np.trace(self.shape))
+
+
+def least_ellipsoid(points: npt.ArrayLike, tolerance: float = 1e-3, steps: int = 5000) -> Ellipsoid:
+    """The least ellipsoid around the columns of `points` and their negatives, within `tolerance` of optimal.
+
+    >>> found = least_ellipsoid(np.diag([1.0, 2.0]))
+    >>> round(found.trace, 2), found.lower <= found.trace
+    (9.0, True)
+    """
+    columns = np.asarray(points, dtype=np.float64)
+    columns = columns[:, np.any(columns != 0, axis=0)]
+    if columns.size == 0:
+        raise ParameterError("points are all zero; an ellipsoid needs one that is not")
+    weights = (columns**2).sum(axis=0)
+    weights /= weights.sum()
+    lower, upper, shape = 0.0, np.inf, np.eye(len(columns))
+    for _ in range(steps):
+        root, gaps = _state(columns, weights)
+        total = float(np.trace(root))
+        worst = float(gaps.max())
+        lower = max(lower, total**2)
+        if worst * total**2 < upper:
+            upper, shape = worst * total**2, worst * total * root
+        if upper <= (1 + tolerance) * lower:
+            break
+        weights = weights * gaps
+        weights = np.maximum(weights / weights.sum(), 1e-300)
+    return Ellipsoid(shape, lower * (1 - 1e-9))
+
+
+def _state(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """sqrt(F P F^T), and f_i^T S^+ f_i / tr S."""
+    values, vectors = np.linalg.eigh((columns * weights) @ columns.T)
+    kept = values > SMALLEST * values[-1]
+    roots = np.sqrt(values[kept])
+    along = vectors[:, kept].T @ columns
+    gaps = (along**2 / roots[:, None]).sum(axis=0) / roots.sum()
+    return (vectors[:, kept] * roots) @ vectors[:, kept].T, gaps

@@ -1,0 +1,87 @@
+r"""Measurements of a linear map of the workload's own rows: K inside A B_1, or inside the best ellipsoid.
+
+With independent rows F_S that span the workload's, any invertible T of whole numbers gives a measurement T F_S that
+determines every answer exactly.  T is searched in real numbers and rounded; the exact norms of T F_S are charged.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.optimize import minimize
+
+from sfumato.queries.linear.ellipsoid import least_ellipsoid
+from sfumato.queries.linear.factors import Floats, Whole
+from sfumato.queries.linear.measurements.dense import Dense
+
+__all__ = ["framed", "independent_rows"]
+
+FINE = 2**20  # the largest entry of T
+LARGEST_RANK = 64
+MOST_POINTS = 20_000
+ROUNDS = (0.1, 0.02, 0.004)  # softness of the largest norm, relative, in the l1 search
+
+
+def independent_rows(matrix: Whole) -> Any:
+    """Numbers of rows that span the others, the longest first."""
+    reduced = matrix.astype(np.float64).T
+    _, upper, order = qr(reduced, mode="economic", pivoting=True)
+    sizes = np.abs(np.diag(upper))
+    return np.sort(order[: int((sizes > 1e-9 * sizes[0]).sum())])
+
+
+def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
+    """The best T F_S for noise scaled to the largest `norm` of T F_S over the sensitivity body; None if too large."""
+    if points.shape[1] > MOST_POINTS or min(matrix.shape) == 0:
+        return None
+    chosen = independent_rows(matrix)
+    if len(chosen) > LARGEST_RANK:
+        return None
+    rows = matrix[chosen].astype(np.float64)
+    left, sizes, _ = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)
+    basis = left[:, : len(chosen)]
+    inside = basis.T @ points.astype(np.float64)
+    found = least_ellipsoid(inside)
+    values, vectors = np.linalg.eigh(found.shape)
+    white = vectors / np.sqrt(values) @ vectors.T
+    if norm == "l1":
+        starts = [white, basis] if basis.shape[0] == basis.shape[1] else [white]
+        white = min((_least_l1(inside, start) for start in starts), key=lambda pair: pair[0])[1]
+    real = white @ basis.T @ matrix @ np.linalg.pinv(rows)
+    whole = np.round(real * (FINE / np.abs(real).max())).astype(np.int64)
+    if np.linalg.matrix_rank(whole.astype(np.float64)) < len(chosen):
+        return None
+    return Dense.of(whole @ matrix[chosen].astype(np.int64))
+
+
+def _least_l1(points: Floats, start: Floats) -> tuple[float, Floats]:
+    """T with the least ||T^{-1}||_F max_i ||T c_i||_1, from one start: a smoothed descent, ever sharper."""
+    rank = len(points)
+    current = start / np.abs(start @ points).sum(axis=0).max()
+    for soft in ROUNDS:
+        current = minimize(_soft_l1, current.reshape(-1), (points, soft), jac=True, method="L-BFGS-B",
+                           options={"maxiter": 60}).x.reshape(rank, rank)  # fmt: skip
+        current = current / np.abs(current @ points).sum(axis=0).max()
+    plain = start / np.abs(start @ points).sum(axis=0).max()
+    return min(((float((np.linalg.inv(t) ** 2).sum()), t) for t in (plain, current)), key=lambda pair: pair[0])
+
+
+def _soft_l1(flat: Floats, points: Floats, soft: float) -> tuple[float, Floats]:
+    rank = len(points)
+    frame = flat.reshape(rank, rank)
+    inverse = np.linalg.inv(frame)
+    spread = float((inverse**2).sum())
+    moved = frame @ points
+    smooth = np.sqrt(moved**2 + (soft / rank) ** 2)
+    norms = smooth.sum(axis=0)
+    top = norms.max()
+    shares = np.exp((norms - top) / (soft * top))
+    value = math.log(spread) + 2 * math.log(top + soft * top * math.log(shares.sum()))
+    weights = shares / shares.sum()
+    size = top + soft * top * math.log(shares.sum())
+    by_norm = (moved / smooth * weights) @ points.T * (2 / size)
+    by_spread = -2 * inverse.T @ inverse @ inverse.T / spread
+    return value, (by_norm + by_spread).reshape(-1)
