@@ -74,7 +74,7 @@ class Mean(VectorQuestion):
         rows = self.rows or self.schema.size
         if rows is None:
             return None
-        each = max(1, rows // self.cells.count)
+        each = max(1, rows // max(1, self.cells.count))
         half = np.array([self.lattice.width * each / 2.0])
         if self.rows is not None:
             return self.lattice.value(1) * noise.quantile(beta) / rows

@@ -64,7 +64,7 @@ class Variance(VectorQuestion):
         """The half-width for a uniform law of the declared size, shared equally by the cells."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // self.cells.count)
+        each = max(1, self.schema.size // max(1, self.cells.count))
         uniform = np.full(3, self.lattice.width**2 * each / 3.0)
         single = type(self)(self.query, self.schema, type(self.cells)(()))
         low, high = single.interval(uniform, noise, beta)
