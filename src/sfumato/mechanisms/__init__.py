@@ -2,37 +2,46 @@
 
 from sfumato.mechanisms.additive import Vector
 from sfumato.mechanisms.discrete_gaussian import DiscreteGaussian
+from sfumato.mechanisms.elliptic_gaussian import EllipticGaussian
 from sfumato.mechanisms.exponential import Exponential
 from sfumato.mechanisms.gaussian import Gaussian
 from sfumato.mechanisms.key_discovery import KeyDiscovery
 from sfumato.mechanisms.laplace import Laplace
+from sfumato.mechanisms.nim import NIM
+from sfumato.mechanisms.noise_body import NoiseBody
 from sfumato.mechanisms.permute_and_flip import PermuteAndFlip
 from sfumato.mechanisms.public import Public
 from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.mechanisms.recursive_quantiles import RecursiveQuantiles
 from sfumato.mechanisms.staircase import Staircase
+from sfumato.mechanisms.strategy import Strategy
 
 __all__ = [
     "ADDITIVE",
     "MECHANISMS",
+    "NIM",
     "DiscreteGaussian",
+    "EllipticGaussian",
     "Exponential",
     "Gaussian",
     "KeyDiscovery",
     "Laplace",
     "Mechanism",
+    "NoiseBody",
     "PermuteAndFlip",
     "Public",
     "RandomizedResponse",
     "RecursiveQuantiles",
     "Staircase",
+    "Strategy",
     "Vector",
 ]
 
 AdditiveMechanism = Laplace | Staircase | Gaussian | DiscreteGaussian | Public
 ADDITIVE = (Laplace, Staircase, Gaussian, DiscreteGaussian, Public)
 
-Mechanism = AdditiveMechanism | Exponential | PermuteAndFlip | RecursiveQuantiles | KeyDiscovery
+LinearMechanism = Strategy | EllipticGaussian | NoiseBody | NIM
+Mechanism = AdditiveMechanism | LinearMechanism | Exponential | PermuteAndFlip | RecursiveQuantiles | KeyDiscovery
 
 # The stored name of each mechanism; a name never changes its meaning.
 MECHANISMS: dict[str, type] = {
@@ -46,4 +55,8 @@ MECHANISMS: dict[str, type] = {
     "recursive-quantiles": RecursiveQuantiles,
     "key-discovery": KeyDiscovery,
     "randomized-response": RandomizedResponse,
+    "strategy": Strategy,
+    "elliptic-gaussian": EllipticGaussian,
+    "noise-body": NoiseBody,
+    "nim": NIM,
 }

@@ -54,7 +54,7 @@ class PermuteAndFlip:
 
     def error(self, beta: float = 0.05) -> float:
         """How much less popular than the best a choice can be, but for probability `beta` over all choices."""
-        choices = self.query.query.k * self.query.cells.count
+        choices = self.query.query.k * max(1, self.query.cells.count)
         return math.log(len(self.query.items) * choices / beta) / self.rate
 
     def release(self, answer: Counts, rng: Rng) -> Chosen:

@@ -1,0 +1,151 @@
+"""Certificates: 1.00 where optimal, never below 1, and none where a better mechanism is possible."""
+
+import math
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sfumato.bounds import certify
+from sfumato.certificate import Certificate, NoBoundKnown, certificate_from
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms import Laplace
+from sfumato.planner import best, options
+from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
+from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
+from sfumato.queries import bind, bins, col, count, histogram, mean, median, most_popular, sum, variance
+from sfumato.queries.keys import Keys
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Integers, Interval, Subsets
+from strategies import guarantees, queries, schemas
+
+COLUMNS = {
+    "age": Integers(0, 120),
+    "debt": Integers(-50, 20),
+    "height": Interval(100, 250, 0.5),
+    "full": Integers(0, 9, missing=0),
+    "state": Categories(["CA", "NY"]),
+    "hobbies": Subsets(["chess", "judo"], cap=2),
+}
+
+
+def schema(adjacency=None, unit=None, size=1000):
+    return Schema(COLUMNS, unit or Row(), adjacency or AddRemove(), size)
+
+
+def certificate(query, spend=None, **declared):
+    question = bind(query, schema(**declared))
+    return certify(question, best(question, spend or Pure(1.0)))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 6.0])
+@pytest.mark.parametrize("query", [count(), count().by("state"), histogram("state", bins("age", 0, 18, 65, 120)),
+                                   count().where("age >= 18").by("state"), sum("age"), sum("debt")])  # fmt: skip
+def test_counts_histograms_and_whole_sums_are_certified_optimal(query, epsilon):
+    found = certificate(query, Pure(epsilon))
+    assert isinstance(found, Certificate)
+    assert 1 <= found.factor < 1 + 1e-9
+    assert "within a factor 1.00 of the best possible root mean square error" in found.words()
+
+
+def test_persons_with_several_rows_have_the_staircase_bound():
+    found = certificate(count(), unit=Person("id", 4))
+    assert "staircase" in found.bound_name
+    assert 1 <= found.factor < 1 + 1e-9
+    grouped = certificate(count().by("state"), unit=Person("id", 4))
+    assert 1 < grouped.factor < 1.1  # Laplace noise in several dimensions, against the staircase of each number
+
+
+@pytest.mark.parametrize(("rho", "most"), [(0.1, 1.06), (0.01, 1.006), (1.0, 1.8)])
+def test_concentrated_counts_are_near_the_hammersley_chapman_robbins_bound(rho, most):
+    found = certificate(count().by("state"), Concentrated(rho))
+    assert 1 <= found.factor < most
+
+
+def test_declared_sizes_have_the_packing_bound():
+    for query in (sum("full"), mean("full"), count().where("age >= 18"), sum("age")):
+        found = certificate(query, Pure(0.5), adjacency=Replace())
+        assert found.bound_name == "packing"
+        assert 1 <= found.factor < 4
+
+
+@pytest.mark.parametrize(("query", "declared", "reason"), [
+    (mean("age"), {}, "ratio"),
+    (variance("age"), {}, "ratio"),
+    (median("age"), {}, "depends on the data"),
+    (most_popular("hobbies"), {}, "selection"),
+    (sum("height"), {}, "0 among"),
+    (sum("age").by(bins("age", 0, 18, 120)), {}, "restrict the column"),
+    (sum("age").where("age >= 60"), {}, "restricts"),
+    (count().where("state == 'CA'").by("state"), {}, "restricts"),
+    (count().where("age > 200"), {}, "every row, or none"),
+    (count().where((col("age") < 10) & (col("age") > 20)), {}, "every row, or none"),
+    (count().where("full >= 0"), {"adjacency": Replace()}, "every row, or none"),
+    (histogram(bins("age", 0, 60, 130, 200)), {}, "no row can fall"),
+    (count(), {"adjacency": Replace()}, "public"),
+    (count().by("state"), {"adjacency": Replace()}, "several numbers"),
+    (sum("age"), {"adjacency": Replace(), "unit": Person("id", 2)}, "private sizes"),
+])  # fmt: skip
+def test_no_bound_is_known_elsewhere_and_the_reason_is_said(query, declared, reason):
+    found = certificate(query, **declared)
+    assert isinstance(found, NoBoundKnown)
+    assert reason in found.reason
+    assert found.words().startswith("no bound known: ")
+
+
+def test_approximate_noise_has_no_bound():
+    question = bind(count().by("state"), schema())
+    chosen = best(question, Approximate(0.1, 0.01))
+    assert isinstance(certify(question, chosen), NoBoundKnown)
+
+
+def test_conditions_on_other_columns_keep_the_bound():
+    for condition in ("state == 'CA'", "not age >= 0", "'chess' in hobbies and 'judo' in hobbies"):
+        assert isinstance(certificate(sum("debt").where(condition)), Certificate)
+    assert isinstance(certificate(count().where("full >= 0")), Certificate)  # always true, but rows come and go
+
+
+def test_a_set_too_small_for_the_condition_is_noticed():
+    narrow = Schema({"h": Subsets(["a", "b"], cap=1)})
+    question = bind(count().where(col("h").contains("a") & col("h").contains("b")), narrow)
+    assert isinstance(certify(question, best(question, Pure(1.0))), NoBoundKnown)
+
+
+@pytest.mark.parametrize("epsilon", [30.0, 100.0, 800.0, 5000.0])
+def test_enormous_losses_do_not_break_the_plan(epsilon):
+    for query, adjacency in ((count(), AddRemove()), (sum("age"), AddRemove()), (sum("full"), Replace())):
+        found = certificate(query, Pure(epsilon), adjacency=adjacency)
+        assert isinstance(found, NoBoundKnown) or found.factor >= 1
+    assert certificate(count(), Concentrated(epsilon)).words()
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_no_planned_mechanism_is_ever_below_its_bound(data):
+    declared = data.draw(schemas())
+    query, spend = data.draw(queries(declared)), data.draw(guarantees())
+    try:
+        question = bind(query, declared)
+        planned = [] if isinstance(question, Keys) else options(question, spend)
+    except (ParameterError, UnsupportedQuery):
+        assume(False)
+    for option in planned:
+        found = certify(question, option.mechanism)
+        assert found == certificate_from(found.to_record())
+        assert isinstance(found, NoBoundKnown) or (found.factor >= 1 and math.isfinite(found.factor))
+
+
+def test_a_certificate_follows_the_mechanism_and_not_the_plan():
+    """Twice the scale is certified as twice as far, so a certificate cannot be had for nothing."""
+    question = bind(count(), schema())
+    twice = certify(question, Laplace(question, 20.0)).factor
+    assert twice == pytest.approx(1.0, abs=1e-6)  # at its own, smaller, privacy loss it is optimal again
+    wide = certify(bind(sum("age"), schema()), Laplace(bind(sum("age"), schema()), 40.0))
+    assert wide.factor > 1.01  # Laplace is not the staircase at epsilon 3
+
+
+def test_words_round_the_factor_up():
+    assert "factor 1.26" in Certificate(1.2501, 1.0, "error", "b", "m").words()
+    assert "factor 1.00" in Certificate(1.0 + 1e-12, 1.0, "error", "b", "m").words()
+    with pytest.raises(ParameterError, match="positive"):
+        Certificate(1.0, 0.0, "error", "b", "m")

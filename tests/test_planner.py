@@ -1,0 +1,77 @@
+"""The planner: every option meets the target, the best is first, public answers are free."""
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms import MECHANISMS, DiscreteGaussian, Gaussian, Laplace, PermuteAndFlip, Public, Staircase
+from sfumato.planner import best, options
+from sfumato.privacy.adjacency import Replace
+from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
+from sfumato.queries import bind, count, histogram, mean, most_popular, sum
+from sfumato.schema import Schema
+from sfumato.spaces import Categories, Integers, Subsets
+from strategies import guarantees, queries, schemas
+
+COLUMNS = {"age": Integers(0, 120), "state": Categories(range(50)), "hobbies": Subsets(["a", "b"], cap=2)}
+PEOPLE = Schema(COLUMNS, size=1000)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_every_option_meets_the_target_and_the_best_comes_first(data):
+    declared = data.draw(schemas())
+    query, spend = data.draw(queries(declared)), data.draw(guarantees())
+    try:
+        found = options(bind(query, declared), spend)
+    except (ParameterError, UnsupportedQuery):
+        assume(False)
+    assert all(option.mechanism.guarantee().implies(spend) for option in found)
+    assert [option.predicted for option in found] == sorted(option.predicted for option in found)
+    assert all(option.name in MECHANISMS for option in found)
+
+
+@pytest.mark.parametrize(("query", "spend", "kind"), [
+    (count(), Pure(1.0), (Laplace, Staircase)),
+    (sum("age"), Pure(3.0), Staircase),
+    (histogram("state"), Pure(1.0), Laplace),
+    (histogram("state"), Approximate(1.0, 1e-6), Laplace),
+    (mean("age"), Approximate(0.5, 1e-6), Laplace),
+    (histogram("state"), Concentrated(0.5), (Gaussian, DiscreteGaussian)),
+    (most_popular("hobbies"), Approximate(1.0, 1e-6), PermuteAndFlip),
+])  # fmt: skip
+def test_the_least_error_wins(query, spend, kind):
+    assert isinstance(best(bind(query, PEOPLE), spend), kind)
+
+
+def test_gaussian_noise_wins_where_delta_is_large():
+    people = Schema(COLUMNS, adjacency=Replace(), size=1000)
+    chosen = best(bind(count().by("age", "state"), people), Approximate(0.1, 0.3))
+    assert isinstance(chosen, Gaussian | DiscreteGaussian)
+
+
+def test_a_declared_size_is_released_for_nothing():
+    mechanism = best(bind(count(), Schema(COLUMNS, adjacency=Replace(), size=7)), Pure(1.0))
+    assert isinstance(mechanism, Public)
+    assert mechanism.guarantee() == Pure(0.0)
+
+
+def test_delta_never_makes_the_plan_worse():
+    for query in (count(), sum("age"), mean("age"), histogram("state")):
+        question = bind(query, PEOPLE)
+        pure, loose = (options(question, spend)[0].predicted for spend in (Pure(0.5), Approximate(0.5, 0.01)))
+        assert loose <= pure
+
+
+@pytest.mark.parametrize("spend", [Pure(0.0), Approximate(0.0, 0.1), Concentrated(0.0)])
+def test_refuses_to_spend_nothing(spend):
+    with pytest.raises(ParameterError, match="> 0, got 0; choose how much"):
+        best(bind(count(), PEOPLE), spend)
+
+
+def test_refuses_other_guarantees_and_assumptions():
+    with pytest.raises(ParameterError, match="spend must be"):
+        best(bind(count(), PEOPLE), GaussianPrivacy(1.0))
+    with pytest.raises(UnsupportedQuery, match="assumptions"):
+        best(bind(count(), PEOPLE), Pure(1.0, assumptions=frozenset({"mixing"})))
