@@ -28,6 +28,7 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pur
 
 __all__ = ["audit"]
 
+HANGS = 40.0  # seconds that it takes to show an endless run with confidence
 WRAPPERS: dict[str, Callable[..., Any]] = {"Beside": Beside, "Forked": Forked, "Isolated": Isolated}
 
 
@@ -141,7 +142,7 @@ class _Attack:
         safe = next((d for k, d in enumerate(inputs) if k not in deaths), None)
         self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in deadly]
         self.notes.append("some inputs end the process; the other attacks leave them out")
-        if not uneven:
+        if not uneven or ("hangs" in deaths.values() and self._left() < HANGS):
             return None
 
         return self._events(uneven[:1], "exits", self.deadline, ("Isolated", safe))
@@ -215,7 +216,7 @@ class _Attack:
         suspicion, outcome, pair = found.suspicion, found.outcome, found.pair
         data = (pair.second, pair.first) if suspicion.flipped else (pair.first, pair.second)
         event = suspicion.event
-        trials = 4 * outcome.counts.trials
+        trials = (2 if around else 4) * outcome.counts.trials
         script = script_for(self.runner.target, data, event, suspicion.claim, trials, around)
         return Evidence(
             attack=attack,

@@ -254,7 +254,7 @@ def _number(value: Any, path: str) -> Iterator[tuple[str, float]]:
     try:
         number = float(value)
     except OverflowError:
-        number = math.copysign(math.inf, value)
+        number = math.inf if value > 0 else -math.inf
     if math.isnan(number):
         yield f"{path} is nan", 1.0
     else:

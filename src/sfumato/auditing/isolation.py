@@ -18,7 +18,7 @@ from sfumato.auditing.running import Died, Runner, name_of
 
 __all__ = ["Isolated", "survey"]
 
-PATIENCE = 2.0  # seconds after which a run counts as endless
+PATIENCE, SHORT = 2.0, 0.2  # seconds after which a run counts as endless, at first and when repeated
 
 
 class Isolated:
@@ -59,7 +59,7 @@ def isolated(runner: Runner, data: Any, safe: Any, count: int) -> list[Any]:
     while len(outputs) < count:
         runner.children += 1
         burn = [safe] * (runner.children % 97)
-        found, how = _child(runner, [data] * (count - len(outputs)), burn)
+        found, how = _child(runner, [data] * (count - len(outputs)), burn, patience=SHORT)
         outputs += found
         if how is not None and len(outputs) < count:
             outputs.append(Died(how))
@@ -68,7 +68,11 @@ def isolated(runner: Runner, data: Any, safe: Any, count: int) -> list[Any]:
 
 
 def _child(
-    runner: Runner, inputs: Sequence[Any], burn: Sequence[Any] = (), stop: float = math.inf
+    runner: Runner,
+    inputs: Sequence[Any],
+    burn: Sequence[Any] = (),
+    stop: float = math.inf,
+    patience: float = PATIENCE,
 ) -> tuple[list[Any], str | None]:
     """Outputs up to the first death, and how the child died (None if it did not, or time was up)."""
     reader, writer = os.pipe()
@@ -79,7 +83,7 @@ def _child(
         os.close(reader)
         _serve(runner, inputs, burn, writer)
     os.close(writer)
-    outputs, hangs = _collect(reader, pid, len(inputs), stop)
+    outputs, hangs = _collect(reader, pid, len(inputs), stop, patience)
     os.close(reader)
     status = os.waitpid(pid, 0)[1]
     if hangs:
@@ -111,14 +115,14 @@ def _serve(runner: Runner, inputs: Sequence[Any], burn: Sequence[Any], writer: i
         os._exit(86)
 
 
-def _collect(reader: int, pid: int, count: int, stop: float) -> tuple[list[Any], bool]:
+def _collect(reader: int, pid: int, count: int, stop: float, patience: float) -> tuple[list[Any], bool]:
     buffer = b""
     outputs: list[Any] = []
     while len(outputs) < count:
         if time.perf_counter() > stop:
             os.kill(pid, signal.SIGKILL)
             return outputs, False
-        if not select.select([reader], [], [], PATIENCE)[0]:
+        if not select.select([reader], [], [], patience)[0]:
             os.kill(pid, signal.SIGKILL)
             return outputs, True
         piece = os.read(reader, 1 << 20)

@@ -73,7 +73,5 @@ CASES = [
     Case("low bits of a float sum", 2, low_bits, no_bits, Pure(1.0)),
     Case("order of a float sum", 3, half_precision_sum, exact_sum, Pure(1.0), {"inputs": ROWS}),
     Case("sum wraps at 16 bits", 4, wraps, wide, Pure(1.0), {"inputs": [3, 400]}),
-    Case(
-        "least integer", 4, type_maximum, type_safe, Pure(1.0), {"inputs": np.array([3, 50], dtype=np.int32)}
-    ),
+    Case("least integer", 4, type_maximum, type_safe, Pure(1.0), {"inputs": np.array([3, 50], dtype=np.int32)}),
 ]

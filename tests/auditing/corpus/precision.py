@@ -35,8 +35,20 @@ def deviation_for(delta: float) -> float:
 
 
 CASES = [
-    Case("Laplace with 5% too little noise", 0, Count("laplace", 0.95), Count("laplace", 1.0),
-         Pure(1.0, assumptions=REAL), heavy=True),
-    Case("Gauss with twice the delta", 0, Count("normal", deviation_for(2e-3)),
-         Count("normal", deviation_for(1e-3)), Approximate(1.0, 1e-3, assumptions=REAL), heavy=True),
+    Case(
+        "Laplace with 5% too little noise",
+        0,
+        Count("laplace", 0.95),
+        Count("laplace", 1.0),
+        Pure(1.0, assumptions=REAL),
+        heavy=True,
+    ),
+    Case(
+        "Gauss with twice the delta",
+        0,
+        Count("normal", deviation_for(2e-3)),
+        Count("normal", deviation_for(1e-3)),
+        Approximate(1.0, 1e-3, assumptions=REAL),
+        heavy=True,
+    ),
 ]
