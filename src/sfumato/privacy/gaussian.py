@@ -30,6 +30,7 @@ __all__ = [
 
 SPECIAL_ERROR = 1e-14  # relative error granted to erfcx and ndtr; the tests measure below 1e-15
 FAR = 38.0  # beyond 38 standard deviations a normal tail is below the least float
+SMALL = 60.0  # weights below e^-60 of the largest are bounded together
 SUMMED_UP_TO = 2.0e4  # widest integer noise that is summed term by term
 LEAST = math.ulp(0.0)
 
@@ -148,13 +149,15 @@ def _summed_delta(sigma: float, shift: int, epsilon: float) -> float:
     last = math.ceil(Fraction(shift, 2) - Fraction(epsilon) * variance / shift) - 1
     if last < -FAR * sigma:
         return LEAST
-    reach = math.ceil(FAR * sigma + 1)
-    z = np.arange(max(-reach, last - 2 * reach), min(last, reach) + 1, dtype=np.float64)
+    first = -math.ceil(math.sqrt(min(last, 0) ** 2 + 2 * SMALL * sigma * sigma)) - 1
+    z = np.arange(first, min(last, math.ceil(FAR * sigma)) + 1, dtype=np.float64)
     loss = shift * (shift - 2 * z) / (2 * sigma * sigma)
     weights = np.exp(-((z / sigma) ** 2) / 2)
     missing = np.maximum(loss - epsilon, 0.0) + 8 * np.spacing(np.maximum(loss, epsilon))
     total = float(np.sum(weights * -np.expm1(-missing)))
-    tail = 4 * (sigma + 1) * math.exp(-FAR * FAR / 2)  # weights farther out than FAR sigma
+    # weights below `first`, by the integral; and those above FAR sigma
+    tail = float(weights[0]) * (1 + sigma * sigma / -first)
+    tail += 2 * (sigma + 1) * math.exp(-FAR * FAR / 2) if last > FAR * sigma else 0.0
     return min(1.0, (total * (1 + 1e-12) + tail) / _normalizer(sigma))
 
 
