@@ -1,7 +1,7 @@
 """From a sensitive table to a private, certified answer, in a few lines.
 
-    python examples/quickstart.py                 # on a small invented table
-    python examples/quickstart.py --people 200000
+python examples/quickstart.py                 # on a small invented table
+python examples/quickstart.py --people 200000
 """
 
 from __future__ import annotations

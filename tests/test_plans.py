@@ -1,13 +1,16 @@
 """Plans: the annotated example is complete, and every mistake names its place, the reason and the fix."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from sfumato import plans
 from sfumato.errors import SchemaError
 from sfumato.plans import read_plan, write_plan
 from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
+from sfumato.queries.query import KINDS
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "people.toml"
 
@@ -140,3 +143,15 @@ def test_a_missing_or_binary_plan_is_refused(tmp_path):
 def test_an_unknown_release_is_named():
     with pytest.raises(SchemaError, match=r"no release 'x'; the plan has 'records'"):
         read_plan(EXAMPLE).release("x")
+
+
+# the documented format
+
+
+def test_every_part_of_the_format_is_documented():
+    page = (EXAMPLE.parents[1] / "docs/formats/plan.md").read_text()
+    for model in (plans._Table, plans._Person, plans._Amount, plans._Ledger, plans._Release):
+        for part in model.model_fields:
+            assert re.search(rf"`{part}`|{part} = ", page), part
+    for kind in ("interval", "integers", "categories", "subsets", "texts", *KINDS, "median", "most_popular"):
+        assert f"`{kind}`" in page

@@ -121,6 +121,7 @@ class _Release(_Part):
     where: Text | None = None
     probabilities: list[Number] | None = None
     k: StrictInt | None = None
+    workload: list[Any] | None = None
 
     def question(self) -> Query:
         """The query that is described."""

@@ -52,7 +52,7 @@ def _rows(release: Release) -> list[tuple[str, str, str]]:
     columns = release.table().to_pydict()
     rows = [_cell(release, dict(zip(answers(release).headings, row, strict=True))) for row in answers(release).rows]
     if "estimate" in columns and "probability" not in columns and len(rows) > SHOWN + 1:
-        ordered = release.question.cells.keys[0].starts is not None
+        ordered = release.question.query.kind == "workload" or release.question.cells.keys[0].starts is not None
         order = sorted(range(len(rows)), key=lambda i: 0 if ordered else -columns["estimate"][i])
         rows = [rows[i] for i in order]
     if len(rows) > SHOWN + 1:

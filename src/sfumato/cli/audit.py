@@ -6,8 +6,8 @@ import importlib
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from sfumato.auditing import Finding
@@ -15,9 +15,8 @@ from sfumato.auditing import audit as attack
 from sfumato.cli.console import print_json
 from sfumato.cli.neighbors import neighbors
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
-from sfumato.plans import PlannedRelease, read_plan
+from sfumato.plans import Plan, PlannedRelease, read_plan
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
-from sfumato.schema import Schema
 
 __all__ = ["ClaimRefuted", "run"]
 
@@ -76,49 +75,45 @@ def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, seconds:
     if name is None:
         known = ", ".join(repr(release.name) for release in plan.releases)
         raise ParameterError(f"--release is missing: which release of the plan? It has {known}")
-    target = _Released(plan.schema, plan.release(name))
-    from sfumato.session import Session
-
-    claimed = Session.plan(cast("Session", target), target.planned.query, spend=target.planned.spend).guarantee
-    pairs = neighbors(plan.schema)
-    for pair in pairs:
-        for data in pair:
-            target.answer(data)  # before the clock starts, so that all of it goes into the attack
-    return attack(target, claim or claimed, pairs=pairs, seconds=seconds)
+    with TemporaryDirectory() as scratch:
+        target = _Released(plan, plan.release(name), Path(scratch))
+        pairs = neighbors(plan.schema)
+        for pair in pairs:
+            for data in pair:
+                target.answer(data)  # before the clock starts, so that all of it goes into the attack
+        return attack(target, claim or target.mechanism.guarantee(), pairs=pairs, seconds=seconds)
 
 
-@dataclass
 class _Released:
     """A planned release as a function of a table.  Exact answers are kept, since they are the same each time."""
 
-    schema: Schema
-    planned: PlannedRelease
-    answers: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, plan: Plan, planned: PlannedRelease, scratch: Path) -> None:
         from sfumato.planner import best
         from sfumato.queries import bind
         from sfumato.queries.keys import Keys
         from sfumato.randomness import secure
 
-        self.name = self.planned.name
-        question = bind(self.planned.query, self.schema)
+        question = bind(planned.query, plan.schema)
         if isinstance(question, Keys):
-            raise UnsupportedQuery(f"release {self.planned.name!r} discovers its keys; audit it as module:function")
-        self.question, self.mechanism, self.rng = question, best(question, self.planned.spend), secure()
+            raise UnsupportedQuery(f"release {planned.name!r} discovers its keys; audit it as module:function")
+        self.name, self.plan, self.question, self.scratch = planned.name, plan, question, scratch
+        self.mechanism: Any = best(question, planned.spend)
+        self.rng = secure()
+        self.answers: dict[str, Any] = {}
 
     def __call__(self, data: Any) -> Any:
         return self.mechanism.release(self.answer(data), self.rng)
 
     def answer(self, data: Any) -> Any:
-        """The exact answer."""
+        """The exact answer, computed by a session of its own."""
         from sfumato.engines import read
         from sfumato.session import Session
 
         key = repr(data.to_pydict())
         if key not in self.answers:
-            self._table = read(data, schema=self.schema)
-            self.answers[key] = Session._exact(cast("Session", self), self.question)
+            table = read(data, schema=self.plan.schema)
+            session = Session(table, budget=self.plan.budget, ledger=self.scratch / "audit.ledger")
+            self.answers[key] = session._exact(self.question, self.mechanism)
         return self.answers[key]
 
 

@@ -8,7 +8,7 @@ from sfumato.privacy.adjacency import Person, Replace
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Interval, Space, Subsets
 
-__all__ = ["neighbors"]
+__all__ = ["invented", "neighbors"]
 
 KINDS = 5  # of rows: the lowest values, the highest, ordinary ones, others, missing
 
@@ -24,7 +24,7 @@ def neighbors(schema: Schema) -> list[tuple[Any, Any]]:
     else:
         bases = [[], others[2] * 3, others[0] + others[1]]
         pairs = [(base + unit, base) for unit in units for base in bases]
-    return [(_table(schema, one), _table(schema, other)) for one, other in pairs]
+    return [(invented(schema, one), invented(schema, other)) for one, other in pairs]
 
 
 def _rows(schema: Schema, kind: int, person: str) -> list[dict[str, Any]]:
@@ -46,7 +46,8 @@ def _value(space: Space, kind: int) -> Any:
     return ("a", "b", "a", "c")[kind]
 
 
-def _table(schema: Schema, rows: list[dict[str, Any]]) -> Any:
+def invented(schema: Schema, rows: list[dict[str, Any]]) -> Any:
+    """An Arrow table of these rows, with the types that the schema expects."""
     import pyarrow as pa
 
     names = list(schema.columns) + ([schema.unit.column] if isinstance(schema.unit, Person) else [])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
+from sfumato.cli.neighbors import invented
 from sfumato.errors import BudgetExceeded, SchemaError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.ledger.rules import added
 from sfumato.plans import Plan, PlannedRelease
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee, Pure
-from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.session import Preview, Session
@@ -29,23 +31,15 @@ class Outlook:
     stored: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Public:
-    """The part of a session that a preview looks at: the schema, and no table."""
-
-    schema: Schema
-
-
 def previews(plan: Plan) -> list[Preview]:
-    """What each release would cost, from public quantities only."""
+    """What each release would cost, from public quantities only: the session looks at an empty table."""
+    from sfumato.engines import read
     from sfumato.session import Session
 
-    public = cast("Session", _Public(plan.schema))
-    return [
-        _named(number, release, lambda release=release: Session.plan(
-            public, release.query, spend=release.spend, name=release.name))
-        for number, release in enumerate(plan.releases, start=1)
-    ]  # fmt: skip
+    with TemporaryDirectory() as scratch:
+        empty = read(invented(plan.schema, []), schema=plan.schema)
+        session = Session(empty, budget=plan.budget, ledger=Path(scratch) / "preview.ledger")
+        return [_preview(session, number, release) for number, release in enumerate(plan.releases, start=1)]
 
 
 def outlook(plan: Plan, shown: list[Preview]) -> Outlook:
@@ -90,8 +84,8 @@ def opened(plan: Plan) -> Session:
     return Session(table, budget=plan.budget, ledger=plan.ledger)
 
 
-def _named(number: int, release: PlannedRelease, build: Any) -> Any:
+def _preview(session: Session, number: int, release: PlannedRelease) -> Preview:
     try:
-        return build()
+        return session.plan(release.query, spend=release.spend, name=release.name)
     except SfumatoError as error:
         raise type(error)(f'release {number} ("{release.name}"): {error}') from None

@@ -9,19 +9,22 @@ from sfumato.report.style import ACCENT, GRID, INK, MUTED, PALE, SHADES, WIDTH, 
 __all__ = ["columns", "gauge", "heatmap", "lines", "nothing", "quantiles", "ranking", "single"]
 
 Rows = list[dict[str, Any]]
+MOST_LABELS = 51  # columns that are all labeled; of more, some labels are left out
 
 
 def columns(rows: Rows, key: str, title: str, digits: int, bars: bool) -> Any:
     """Cells along the bottom, in the order of the rows: bars from zero, or points, with error bars."""
     alt = altair()
     order = [row["cell"] for row in rows]
-    crowded = {"labelFontSize": 9, "ticks": False} if len(rows) > 24 else {}
-    axis = alt.Axis(labelAngle=0, labelOverlap=False, labelPadding=6, **crowded)
+    short, many = max(map(len, order)) <= 3, len(rows) > 24
+    small = {"labelFontSize": 9, "ticks": False} if many and short else {}
+    angle = 0 if short or sum(len(cell) * 7 for cell in order) <= 1.3 * WIDTH else -40
+    axis = alt.Axis(labelAngle=angle, labelOverlap=many and len(rows) > MOST_LABELS, labelPadding=6, **small)
     x = alt.X("cell:N", sort=order, title=key, axis=axis)
     y = alt.Y("estimate:Q", title=title, scale=alt.Scale(zero=bars, nice=True), axis=_numbers(digits))
-    return _layers(alt.Chart(alt.Data(values=rows)).encode(x=x), y, "y", bars, 16 if len(rows) <= 16 else 8).properties(
-        width=max(WIDTH, 15 * len(rows)), height=300
-    )
+    size = 16 if len(rows) <= 16 else 8 if len(rows) <= MOST_LABELS else 4
+    drawn = _layers(alt.Chart(alt.Data(values=rows)).encode(x=x), y, "y", bars, size)
+    return drawn.properties(width=max(WIDTH, min(15 * len(rows), 15 * MOST_LABELS)), height=300)
 
 
 def lines(rows: Rows, key: str, title: str, digits: int, bars: bool) -> Any:

@@ -11,11 +11,12 @@ from sfumato.privacy.guarantees import Approximate, Concentrated
 from sfumato.release import Release
 from sfumato.report import marks
 from sfumato.report.answers import brief, cost, decimals, plain, spaced
-from sfumato.report.style import WIDTH, styled
+from sfumato.report.style import styled
 
 __all__ = ["plot_budget", "plot_release"]
 
 MOST_CELLS = 60  # of more cells the largest answers are drawn, and the picture says so
+MOST_ORDERED = 400  # of more bins the first are drawn
 
 
 def plot_release(release: Release, level: float = 0.95) -> Any:
@@ -68,7 +69,7 @@ def plot_budget(ledger: Ledger) -> Any:
 def _axis(release: Release) -> str:
     """What the numbers are, for an axis."""
     query = release.question.query
-    words = {"count": "rows", "histogram": "rows", "quantiles": query.column, "top": query.column}
+    words = {"count": "rows", "histogram": "rows", "workload": "rows", "quantiles": query.column, "top": query.column}
     return str(words.get(query.kind, f"{query.kind} of {query.column}"))
 
 
@@ -89,15 +90,16 @@ def _cells(release: Release, rows: list[dict[str, Any]], keys: list[str], digits
     if len(keys) == 2:
         note[0] = f"each {release.accuracy()}"
         return marks.heatmap(rows, keys, _axis(release), digits)
-    ordered = release.question.cells.keys[0].starts is not None
-    if not ordered:
+    kind = release.question.query.kind
+    ordered = kind != "workload" and release.question.cells.keys[0].starts is not None
+    if not ordered and kind != "workload":
         rows = sorted(rows, key=lambda row: -row["estimate"])
-    if len(rows) > MOST_CELLS:
-        note.append(f"the {MOST_CELLS} largest of {len(rows):,} answers" if not ordered else f"the first {MOST_CELLS}")
-        rows = rows[:MOST_CELLS]
-    counted = release.question.query.kind in ("count", "histogram", "sum")
+    most = MOST_ORDERED if ordered else MOST_CELLS
+    if len(rows) > most:
+        note.append(f"the {most} {'first' if ordered or kind == 'workload' else 'largest'} of {len(rows):,} answers")
+        rows = rows[:most]
+    counted = kind in ("count", "histogram", "sum", "workload")
     longest = max(len(row["cell"]) for row in rows)
-    upright = ordered or (longest <= 3 and len(rows) > 8)
-    if upright and len(rows) * max(longest * 7, 11) <= 1.5 * WIDTH:
+    if ordered or (longest <= 3 and 8 < len(rows) <= marks.MOST_LABELS):
         return marks.columns(rows, keys[0], _axis(release), digits, bars=counted)
     return marks.lines(rows, keys[0], _axis(release), digits, bars=counted)

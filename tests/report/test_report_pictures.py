@@ -1,0 +1,201 @@
+"""Pictures and the page: every kind of release is drawn, labeled, and explained, with nothing fetched."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+import vl_convert
+
+import sfumato as sf
+from sfumato.errors import ParameterError
+from sfumato.report import plot_budget, plot_release, write_report
+from sfumato.report.answers import answers, cost, spaced
+
+SECRET = "Zanzibar-canary"
+SALARY = 48_777.31  # one person's
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    count = 600
+    table = pa.table({
+        "age": [float(i % 90) for i in range(count)],
+        "salary": [SALARY if i == 5 else 30_000.0 + 100 * (i % 300) for i in range(count)],
+        "state": [("CA", "NY", "TX")[i % 3] for i in range(count)],
+        "hobbies": [["chess"] if i % 3 else ["judo", "opera"] for i in range(count)],
+        "city": [SECRET if i == 7 else ("Big", "Large")[i % 2] for i in range(count)],
+    })  # fmt: skip
+    people = sf.read(
+        table, dataset="people & <co>", size=count,
+        schema={
+            "age": sf.Interval(0, 120, step=1), "salary": sf.Interval(0, 100_000, step=10),
+            "state": sf.Categories(["CA", "NY", "TX"]), "hobbies": sf.Subsets(["chess", "judo", "opera"], cap=2),
+            "city": sf.Texts(30),
+        },
+    )  # fmt: skip
+    ledger = tmp_path_factory.mktemp("report") / "people.ledger"
+    return sf.Session(people, budget=sf.Approximate(40.0, 1e-5), ledger=ledger)
+
+
+AGES = sf.bins("age", 0, 18, 65, 120)
+QUERIES = {
+    "everyone": sf.count(),
+    "total age": sf.sum("age"),
+    "mean salary": sf.mean("salary"),
+    "spread": sf.variance("age"),
+    "by state": sf.count().by("state"),
+    "salary by state": sf.mean("salary").by("state"),
+    "ages": sf.histogram(AGES),
+    "all ages": sf.count().by("age"),
+    "grid": sf.count().by("state", AGES),
+    "quartiles": sf.quantiles("salary", [0.25, 0.5, 0.75]),
+    "medians by state": sf.median("salary").by("state"),
+    "hobbies": sf.top("hobbies", 2),
+    "hobbies by state": sf.top("hobbies", 2).by("state"),
+    "thresholds": sf.Query.from_record(
+        {
+            "query": "workload",
+            "by": [{"bins": "age", "edges": [0, 18, 65, 120]}],
+            "workload": [{"rows": ["prefix"]}],
+        }
+    ),
+    "cities": sf.count().by(sf.discovered("city")),
+}
+
+
+@pytest.fixture(scope="module")
+def releases(session):
+    spends = {"cities": sf.Approximate(2.0, 1e-6)}
+    return {name: session.release(q, spend=spends.get(name, sf.Pure(2.0)), name=name) for name, q in QUERIES.items()}
+
+
+def texts(chart):
+    drawn = vl_convert.vegalite_to_svg(chart.to_json())
+    return re.sub(r"<[^>]+>", "\n", drawn)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_kind_of_release_is_drawn_with_its_name_cost_and_labels(releases, name):
+    release = releases[name]
+    shown = texts(plot_release(release))
+    assert name in shown
+    assert "ε 2" in shown
+    for key in release.question.cells.keys:
+        assert key.column in shown
+        if len(key.labels) < 10:
+            for label in key.labels:
+                assert str(label) in shown
+    if release.question.query.kind == "top":
+        assert set(release.value) <= set(shown.split("\n"))
+    assert "undefined" not in shown
+    assert "NaN" not in shown
+
+
+def test_release_plot_is_the_same_picture(releases):
+    assert releases["ages"].plot().to_dict() == plot_release(releases["ages"]).to_dict()
+
+
+def test_error_bars_are_the_release_s_own(releases):
+    rows = plot_release(releases["by state"]).to_dict()["data"]["values"]
+    drawn = {row["state"]: (row["low"], row["high"]) for row in rows}
+    columns = releases["by state"].table().to_pydict()
+    wanted = dict(zip(columns["state"], zip(columns["low"], columns["high"], strict=True), strict=True))
+    assert drawn == wanted
+
+
+def test_numbers_are_readable(releases):
+    shown = texts(plot_release(releases["mean salary"]))
+    assert re.search(r"\n\d\d,\d{3}(\.\d)?\n", shown)
+    assert not re.search(r"\d\.\d{4}", shown)
+    (row,) = answers(releases["everyone"]).rows
+    assert re.fullmatch(r"\d{3}", row[0])
+    assert spaced(1234.0, 0) == "1,234"
+
+
+def test_the_gauge_shows_what_is_spent_and_left(session, releases):
+    shown = texts(plot_budget(session.ledger))
+    assert "epsilon" in shown
+    assert "of 40" in shown
+    assert "delta" in shown
+    assert cost(session.ledger.spent()) in shown
+
+
+def test_more_than_two_keys_are_refused_with_a_way_out(session):
+    query = sf.count().by("state", AGES, sf.bins("salary", 0, 50_000, 100_000))
+    release = session.release(query, spend=sf.Pure(1.0), name="cube")
+    with pytest.raises(ParameterError, match=r"at most two.*table\(\)"):
+        plot_release(release)
+
+
+# the page
+
+
+@pytest.fixture(scope="module")
+def page(session, releases, tmp_path_factory):
+    path = write_report(list(releases.values()), session.ledger, tmp_path_factory.mktemp("page") / "report.html")
+    return path.read_text()
+
+
+def test_the_page_states_guarantee_certificate_coverage_and_head(page, session, releases):
+    text = re.sub(r"\s+", " ", page)
+    assert "changes by a factor of at most" in text
+    assert "adding or removing any one row" in text
+    assert "ithin a factor 1.00 of the best possible" in text
+    assert "o bound known: a mean over a private number of rows is a ratio" in text
+    assert "what was clipped or left out is not in them" in text
+    assert f"sfumato ledger verify people.ledger --head {session.ledger.head}" in text
+    for release in releases.values():
+        assert release.provenance.head in text
+        assert f">{release.name}</h2>" in text
+
+
+def test_the_page_is_whole_and_fetches_nothing(page):
+    assert page.count("<svg") == len(QUERIES) + 1
+    assert "<script" not in page
+    assert "<link" not in page
+    assert "@import" not in page
+    links = set(re.findall(r'(?:href|src|url\()="?([^")\s>]+)', page))
+    assert all(link.startswith("#") for link in links)
+    assert "prefers-color-scheme:dark" in page
+    assert "@media print" in page
+
+
+def test_the_page_escapes_names_and_shows_no_data(page):
+    assert "people &amp; &lt;co&gt;" in page
+    assert "<co>" not in page
+    assert "Big" in page
+    assert SECRET not in page
+    assert "48,777" not in page
+    assert "48777" not in page
+
+
+def test_dark_colors_replace_every_light_one(page):
+    from sfumato.report.style import DARK
+
+    used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', page))
+    assert set(DARK) <= used
+    for light, dark in DARK.items():
+        assert f'svg [fill="{light}"]{{fill:{dark}}}' in page
+
+
+def test_a_report_of_nothing_is_refused(session, tmp_path):
+    with pytest.raises(ParameterError, match="releases is empty"):
+        write_report([], session.ledger, tmp_path / "r.html")
+
+
+def test_a_discovery_that_finds_nothing_says_so(session):
+    few = sf.count().by(sf.discovered("city")).where("age >= 89")
+    release = session.release(few, spend=sf.Approximate(0.1, 1e-9), name="few")
+    assert release.keys == ()
+    assert "no key is held by enough people" in texts(plot_release(release))
+
+
+def test_importing_the_report_does_not_import_altair():
+    code = "import json, sys, sfumato.report; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = json.loads(done.stdout)
+    assert "sfumato.report.plots" in loaded
+    assert not {"altair", "vl_convert", "ibis"} & set(loaded)

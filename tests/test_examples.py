@@ -1,0 +1,68 @@
+"""The examples run as a reader would run them, on smaller tables, with warnings as errors."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+import sfumato as sf
+from sfumato.plans import read_plan
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def python(*arguments, cwd):
+    command = [sys.executable, "-W", "error", *map(str, arguments)]
+    environment = os.environ | {"TMPDIR": str(cwd)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_demo_table_is_the_same_every_time_and_hostile(tmp_path):
+    said = python(EXAMPLES / "people.py", "one", "--people", 3000, cwd=tmp_path)
+    python(EXAMPLES / "people.py", "two", "--people", 3000, cwd=tmp_path)
+    assert "3,000 invented people" in said
+    for name in ("people.parquet", "people.csv", "people.toml"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    table = pq.read_table(tmp_path / "one/people.parquet")
+    rows = table.to_pandas()
+    assert table.num_rows > 3000
+    assert rows["person_id"].value_counts().max() > 2
+    assert (rows["age"] < 0).any()
+    assert rows["salary"].isna().any()
+    assert (~rows["state"].isin(read_plan(EXAMPLES / "people.toml").schema.space("state").values)).any()
+    assert pyarrow.csv.read_csv(tmp_path / "one/people.csv").column_names == table.column_names
+
+
+def test_the_demo_plans_publishes_and_verifies(tmp_path):
+    python(EXAMPLES / "people.py", "demo", "--people", 4000, cwd=tmp_path)
+    planned = python("-m", "sfumato.cli", "plan", "demo/people.toml", cwd=tmp_path)
+    assert "Nothing was spent" in planned
+    published = python("-m", "sfumato.cli", "publish", "demo/people.toml", "--out", "demo/report", cwd=tmp_path)
+    assert "mean salary by state" in published
+    head = sf.Ledger.existing(tmp_path / "demo/people.ledger").head
+    assert head in published
+    assert head in python("-m", "sfumato.cli", "ledger", "show", "demo/people.ledger", cwd=tmp_path)
+    assert "Atlantis" not in (tmp_path / "demo/report/report.html").read_text()
+    reading = json.loads((tmp_path / "demo/report/releases/favorite-hobbies.json").read_text())
+    assert reading["table"]["rank"] == [1, 2, 3]
+
+
+def test_the_plan_reads_the_csv_as_well(tmp_path):
+    python(EXAMPLES / "people.py", "demo", "--people", 2000, cwd=tmp_path)
+    plan = tmp_path / "demo/csv.toml"
+    text = (tmp_path / "demo/people.toml").read_text()
+    plan.write_text(text.replace("people.parquet", "people.csv").replace("people.ledger", "csv.ledger"))
+    assert "records" in python("-m", "sfumato.cli", "publish", "demo/csv.toml", cwd=tmp_path)
+
+
+def test_the_quickstart_runs(tmp_path):
+    said = python(EXAMPLES / "quickstart.py", "--people", 3000, cwd=tmp_path)
+    assert "would cost   pure differential privacy with epsilon = 0.5" in said
+    assert "within a factor 1.0" in said
+    assert "left to spend Pure(epsilon=1.4)" in said
