@@ -17,11 +17,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "auditing"))
 
-from corpus import channels, documents, floats, precision, sparse, sums  # noqa: E402
-from corpus.case import Case  # noqa: E402
+from corpus import channels, documents, floats, precision, sparse, sums
+from corpus.case import Case
 
-from sfumato.auditing import Finding, Target, audit, render  # noqa: E402
-from sfumato.auditing.accounting import composed_delta  # noqa: E402
+from sfumato.auditing import Finding, Target, audit, render
+from sfumato.auditing.accounting import composed_delta
 
 CASES = [*precision.CASES, *documents.CASES, *floats.CASES, *sparse.CASES, *sums.CASES, *channels.CASES]
 LIMIT = 60.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from sfumato.auditing.features import ABSENT, FeatureMap, learn
 
 __all__ = ["Screen"]
 
-POOL = 3000  # outputs from which the common feature map is learned
+POOL = 500  # outputs from which the common feature map is learned
 COLUMNS = 96
 CAUTION = 1.5
 
@@ -21,10 +22,13 @@ class Screen:
     """Feature matrices of all inputs under one map, and the merit of any pair of them."""
 
     @np.errstate(all="ignore")
-    def __init__(self, samples: Mapping[int, Sequence[Any]], bits: bool) -> None:
+    def __init__(self, samples: Mapping[int, Sequence[Any]], bits: bool, seconds: float) -> None:
         each = max(2, POOL // max(len(samples), 1))
         pooled = [output for outputs in samples.values() for output in outputs[:each]]
+        start = time.perf_counter()
         full = learn(pooled, None, bits)
+        cost = (time.perf_counter() - start) / (2 * len(pooled))
+        self.rows = int(min(4000.0, max(12.0, seconds / cost / max(len(samples), 1))))
         keep = full.derived[: max(0, COLUMNS - len(full.names))]
         self.features = FeatureMap(full.names[:COLUMNS], full.shape, keep, None)
         if full.shape is not None and len(full.names) > COLUMNS:
@@ -32,7 +36,7 @@ class Screen:
         self.tables = {key: self._table(outputs) for key, outputs in samples.items()}
 
     def _table(self, outputs: Sequence[Any]) -> np.ndarray:
-        table = self.features.matrix(outputs[:4000])[:, : 2 * COLUMNS]
+        table = self.features.matrix(outputs[: self.rows])[:, : 2 * COLUMNS]
         table = np.where(table == ABSENT, -1e305, table)
         return np.asarray(np.nan_to_num(table, nan=1e305, posinf=1e304, neginf=-1e304))
 

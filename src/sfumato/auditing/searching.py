@@ -124,7 +124,7 @@ class _Search:
         stop = time.perf_counter() + 0.35 * self.left()
         if size < BIG and len(self.leads) > SEARCHED[step]:
             samples = {key: self.result.samples[key] for lead in self.leads for key in lead.keys}
-            screen = Screen(samples, self.bits)
+            screen = Screen(samples, self.bits, 0.15 * self.left())
             for k, lead in enumerate(self.leads):
                 lead.merit = screen.merit(*lead.keys, self.points)
                 if k and time.perf_counter() > stop:
