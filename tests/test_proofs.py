@@ -1,0 +1,125 @@
+"""Every mechanism has a proof, every proof fits its code, every citation exists.
+
+After reading a proof again: `python tests/test_proofs.py --print` prints the fingerprints of the code as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.mechanisms import MECHANISMS
+
+ROOT = Path(__file__).parent.parent
+SOURCE, DOCS = ROOT / "src" / "sfumato", ROOT / "docs"
+METHODS = {"guarantee", "calibrate", "release"}
+FIRST_LINE = re.compile(r"^# (?P<what>.+) \(fingerprint (?P<print>[0-9a-f]{16})\)$")
+CITATION = re.compile(r"\b((?:[A-Z][a-z]+){1,5}?(?:EtAl)?(?:19|20)\d\d)\b")
+
+
+def fingerprint(path: Path) -> str:
+    """A hash of what a proof is about: the three methods, the functions of the module and its constants."""
+    tree = ast.parse(path.read_text())
+    parts: list[ast.AST] = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.Assign):
+            parts.append(node)
+        elif isinstance(node, ast.ClassDef):
+            methods = [child for child in node.body if isinstance(child, ast.FunctionDef)]
+            private = node.name.startswith("_")
+            parts += [method for method in methods if private or method.name in METHODS]
+    text = "\n".join(ast.dump(_bare(part)) for part in parts if not _is_all(part))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _bare(node: ast.AST) -> ast.AST:
+    """The same syntax without docstrings."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.FunctionDef) and ast.get_docstring(child) is not None:
+            child.body = child.body[1:] or [ast.Pass()]
+    return node
+
+
+def _is_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+
+
+def proven() -> dict[Path, Path]:
+    """Each module that claims something, and where its proof must be."""
+    mechanisms = [SOURCE / "mechanisms" / f"{kind.__module__.rpartition('.')[2]}.py" for kind in MECHANISMS.values()]
+    helpers = {"__init__", "arguments", "certificates", "reachability"}
+    bounds = [path for path in (SOURCE / "bounds").glob("*.py") if path.stem not in helpers]
+    return {path: DOCS / "proofs" / f"{path.stem}.md" for path in mechanisms} | {
+        path: DOCS / "proofs" / f"bounds-{path.stem}.md" for path in bounds
+    }
+
+
+def keys_in(text: str) -> set[str]:
+    return set(CITATION.findall(text))
+
+
+def known_keys() -> set[str]:
+    files = [*DOCS.glob("references*.bib"), *DOCS.glob("references.d/*.bib")]
+    return {key for path in files for key in re.findall(r"^@\w+\{(\w+),", path.read_text(), re.MULTILINE)}
+
+
+every = pytest.mark.parametrize(("module", "proof"), proven().items(), ids=[path.stem for path in proven().values()])
+
+
+@every
+def test_a_claim_has_a_proof_that_fits_its_code(module, proof):
+    assert proof.is_file(), f"{module.name} has no proof; write {proof.name}"
+    first = FIRST_LINE.match(proof.read_text().splitlines()[0])
+    assert first, f"the first line of {proof.name} must be `# what it proves (fingerprint {fingerprint(module)})`"
+    assert first["print"] == fingerprint(module), (
+        f"{module.name} changed since {proof.name} was read; read it again, then write {fingerprint(module)}"
+    )
+
+
+@every
+def test_a_proof_states_its_hypotheses_and_argument(module, proof):
+    text = proof.read_text()
+    for heading in ("## Hypotheses the code checks", "## Hypotheses the caller brings", "## Claim", "## Argument"):
+        assert heading in text, f"{proof.name} lacks the section {heading!r}"
+
+
+def test_every_citation_exists():
+    known = known_keys()
+    texts = {path: path.read_text() for path in DOCS.glob("proofs/*.md")}
+    for path in SOURCE.rglob("*.py"):
+        texts[path] = ast.get_docstring(ast.parse(path.read_text())) or ""
+    missing = {f"{path.name}: {key}" for path, text in texts.items() for key in keys_in(text) - known}
+    assert not missing, f"no entry in docs/references*.bib or docs/references.d/*.bib for {sorted(missing)}"
+
+
+def test_every_proof_a_docstring_names_exists():
+    for path in SOURCE.rglob("*.py"):
+        for name in re.findall(r"docs/proofs/[\w-]+\.md", path.read_text()):
+            assert (ROOT / name).is_file(), f"{path.name} names {name}, which does not exist"
+
+
+def test_a_changed_claim_changes_the_fingerprint(tmp_path):
+    original = (SOURCE / "mechanisms" / "laplace.py").read_text()
+    changed = original.replace("distance * self.query", "2 * distance * self.query")
+    reworded = original.replace("Add the noise.", "Adds noise.").replace("# ", "#  ")
+    prints = []
+    for i, text in enumerate((original, changed, reworded)):
+        (tmp_path / f"{i}.py").write_text(text)
+        prints.append(fingerprint(tmp_path / f"{i}.py"))
+    assert changed != original != reworded
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]
+
+
+def test_citation_keys_are_recognized():
+    assert keys_in("see [GengViswanath2014, 3] and DingEtAl2021; not in 2014") == {"GengViswanath2014", "DingEtAl2021"}
+
+
+if __name__ == "__main__" and "--print" in sys.argv:
+    for module, proof in sorted(proven().items()):
+        print(f"{proof.relative_to(ROOT)}: {fingerprint(module)}")
