@@ -6,8 +6,8 @@ delta) is valid when each charge is chosen after seeing all earlier answers [Rog
 adding up rho [FeldmanZrnic2021; WhitehouseEtAl2023].  The budget's type rules: a charge is
 converted into it or refused.
 
-An approximate budget admits by either sum.  Half of its delta pays for the deltas of the charges,
-half for the tail of the concentrated route, so that a spender who chooses the route after seeing
+An approximate budget admits by either sum.  Nine tenths of its delta pay for the deltas of the charges,
+one tenth for the tail of the concentrated route, so that a spender who chooses the route after seeing
 answers gains nothing; a first charge alone may take the whole budget.
 Proof: docs/proofs/privacy-filters.md.
 """
@@ -31,6 +31,7 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pur
 __all__ = ["UNIT", "ApproximateFilter", "ConcentratedFilter", "Filter", "PureFilter", "filter_for"]
 
 UNIT = 10**12  # one whole epsilon, delta or rho in the ledger's units
+TAIL = 10  # one part in so many of an approximate budget's delta is kept for the concentrated route
 
 
 def units(amount: float) -> int:
@@ -40,6 +41,11 @@ def units(amount: float) -> int:
     True
     """
     return math.ceil(exact(amount) * UNIT)
+
+
+def limit(amount: float) -> int:
+    """A budget in whole units, its decimal read exactly, rounded down."""
+    return math.floor(exact(amount) * UNIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +65,11 @@ class PureFilter:
 
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
-        return total[0] <= units(self.budget.epsilon)
+        return total[0] <= limit(self.budget.epsilon)
 
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
-        return Pure(total[0] / UNIT)
+        return Pure(ceil_float(Fraction(total[0], UNIT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +99,19 @@ class ApproximateFilter:
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
         epsilon, delta, rho, without, charges = total
-        limit = math.floor(exact(self.budget.delta) * UNIT)
-        added = without == 0 and epsilon <= units(self.budget.epsilon)
+        most = limit(self.budget.delta)
+        added = without == 0 and epsilon <= limit(self.budget.epsilon)
         if charges <= 1:  # chosen before any answer was seen: either route may use all of delta
             rest = self.budget.delta - delta / UNIT
-            return (added and delta <= limit) or rho <= self._rhos(rest)
-        half = self.budget.delta / 2
-        return 2 * delta <= limit and (added or rho <= self._rhos(half))
+            return (added and delta <= most) or rho <= self._rhos(rest)
+        return TAIL * delta <= (TAIL - 1) * most and (added or rho <= self._rhos(self.budget.delta / TAIL))
 
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
         epsilon, delta, rho, without, _ = total
-        if without == 0 and (epsilon <= units(self.budget.epsilon) or self.budget.delta == 0):
+        if without == 0 and (epsilon <= limit(self.budget.epsilon) or self.budget.delta == 0):
             return Approximate(ceil_float(Fraction(epsilon, UNIT)), ceil_float(Fraction(delta, UNIT)))
-        tail = self.budget.delta / 2
+        tail = self.budget.delta / TAIL
         bound = concentrated_to_approximate(ceil_float(Fraction(rho, UNIT)), tail)
         return Approximate(bound, round_up(ceil_float(Fraction(delta, UNIT)) + tail))
 
@@ -134,11 +139,11 @@ class ConcentratedFilter:
 
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
-        return total[0] <= units(self.budget.rho)
+        return total[0] <= limit(self.budget.rho)
 
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
-        return Concentrated(total[0] / UNIT)
+        return Concentrated(ceil_float(Fraction(total[0], UNIT)))
 
 
 @lru_cache(maxsize=256)
