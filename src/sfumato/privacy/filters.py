@@ -43,11 +43,6 @@ def units(amount: float) -> int:
     return math.ceil(exact(amount) * UNIT)
 
 
-def limit(amount: float) -> int:
-    """A budget in whole units, its decimal read exactly, rounded down."""
-    return math.floor(exact(amount) * UNIT)
-
-
 @dataclass(frozen=True, slots=True)
 class PureFilter:
     """Epsilons add; only pure charges are admitted."""
@@ -65,7 +60,7 @@ class PureFilter:
 
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
-        return total[0] <= limit(self.budget.epsilon)
+        return total[0] <= units(self.budget.epsilon)
 
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
@@ -99,8 +94,8 @@ class ApproximateFilter:
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
         epsilon, delta, rho, without, charges = total
-        most = limit(self.budget.delta)
-        added = without == 0 and epsilon <= limit(self.budget.epsilon)
+        most = math.floor(exact(self.budget.delta) * UNIT)
+        added = without == 0 and epsilon <= units(self.budget.epsilon)
         if charges <= 1:  # chosen before any answer was seen: either route may use all of delta
             rest = self.budget.delta - delta / UNIT
             return (added and delta <= most) or rho <= self._rhos(rest)
@@ -109,7 +104,7 @@ class ApproximateFilter:
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
         epsilon, delta, rho, without, _ = total
-        if without == 0 and (epsilon <= limit(self.budget.epsilon) or self.budget.delta == 0):
+        if without == 0 and (epsilon <= units(self.budget.epsilon) or self.budget.delta == 0):
             return Approximate(ceil_float(Fraction(epsilon, UNIT)), ceil_float(Fraction(delta, UNIT)))
         tail = self.budget.delta / TAIL
         bound = concentrated_to_approximate(ceil_float(Fraction(rho, UNIT)), tail)
@@ -139,7 +134,7 @@ class ConcentratedFilter:
 
     def admits(self, total: tuple[int, ...]) -> bool:
         """Whether a history with this total is within the budget."""
-        return total[0] <= limit(self.budget.rho)
+        return total[0] <= units(self.budget.rho)
 
     def spent(self, total: tuple[int, ...]) -> Guarantee:
         """The guarantee of everything charged so far."""
