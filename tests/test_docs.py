@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 from pathlib import Path
@@ -39,7 +40,11 @@ def test_every_python_block_runs(page: Path, folder: Path, monkeypatch: pytest.M
     monkeypatch.chdir(folder)
     names: dict[str, object] = {"__name__": "page"}
     for number, block in enumerate(BLOCK.findall(page.read_text()), 1):
-        exec(compile(block, f"{page.name} block {number}", "exec"), names)
+        if block.lstrip().startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(block, names, page.name, None, number)
+            assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
+        else:
+            exec(compile(block, f"{page.name} block {number}", "exec"), names)
 
 
 @pytest.mark.parametrize("page", sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")]), ids=lambda p: p.name)
