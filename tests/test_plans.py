@@ -155,3 +155,21 @@ def test_every_part_of_the_format_is_documented():
             assert re.search(rf"`{part}`|{part} = ", page), part
     for kind in ("interval", "integers", "categories", "subsets", "texts", *KINDS, "median", "most_popular"):
         assert f"`{kind}`" in page
+
+
+def test_a_workload_is_read_like_any_question(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text("""
+format = "sfumato-plan/1"
+table = { path = "t.csv", unit = "row" }
+columns.age = { type = "interval", low = 0, high = 120, step = 1 }
+budget = { epsilon = 1 }
+[[release]]
+query = "workload"
+by = { bins = "age", edges = [0, 18, 65, 120] }
+workload = [{ rows = ["prefix"] }]
+spend = { epsilon = 0.5 }
+""")
+    (planned,) = read_plan(path).releases
+    assert planned.name == "workload over age"
+    assert read_plan(write_plan(read_plan(path), tmp_path / "plan.json")).releases == (planned,)

@@ -130,6 +130,31 @@ def test_a_file_that_is_no_release_is_refused(place, run):
     assert "another version" in run("show", write(place / "x.json", '{"format": "else"}')).err
 
 
+def test_a_place_that_cannot_be_written_is_named_before_anything_is_charged(place, run):
+    (place / "file").write_text("in the way")
+    done = run("publish", "plan.toml", "--out", "file/below")
+    assert done.code == 1
+    assert "--out: file/below cannot be written" in done.err
+    assert "choose a place" in done.err
+    ledger = place / "people.ledger"
+    assert not ledger.exists() or len(sf.Ledger.existing(ledger).entries()) == 1
+    assert "--out: file/x.toml cannot be written" in run("draft", "people.parquet", "--out", "file/x.toml").err
+
+
+def test_files_that_cannot_be_written_are_made_by_the_next_run_at_no_cost(place, run, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.release.Release.save", full)
+        done = run("publish", "plan.toml", "--out", "out")
+    assert done.code == 1
+    assert "No space left" in done.err
+    assert "run the same command again at no further cost" in done.err
+    assert run("publish", "plan.toml", "--out", "out").code == 0
+    assert len(sf.Ledger.existing(place / "people.ledger").entries()) == 11
+
+
 def write(path, text):
     path.write_text(text)
     return path

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from sfumato.cli.console import print_json
+from sfumato.cli.console import print_json, write_text
 from sfumato.errors import SchemaError
 from sfumato.plans import BLANK, FORMAT
 
@@ -59,7 +59,7 @@ def run(file: Path, table: str | None, out: Path | None, as_json: bool) -> None:
         return
     if out.exists():
         raise SchemaError(f"{out} exists already; choose another name for the plan, or remove it first")
-    out.write_text(drafted(file, table, kinds, out), encoding="utf-8")
+    write_text(out, drafted(file, table, kinds, out))
     print(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then run: sfumato plan {out}")
 
 

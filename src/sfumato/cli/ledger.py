@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sfumato.cli.console import console, print_json
+from sfumato.cli.console import console, print_json, write_text
 from sfumato.cli.failures import LedgerDoesNotVerify
 from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
@@ -62,7 +62,7 @@ def export(path: Path, out: Path | None, as_json: bool) -> None:
     if out is None:
         print_json(entries)
         return
-    out.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(out, json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
     if as_json:
         print_json({"file": str(out), "entries": len(entries)})
     else:

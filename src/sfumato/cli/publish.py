@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.answers import answer_table
-from sfumato.cli.console import console, print_json, progress_console
+from sfumato.cli.console import console, print_json, progress_console, writing
 from sfumato.cli.failures import Interrupted
 from sfumato.cli.opening import fit, opened, outlook, previews
 from sfumato.plans import Plan, read_plan
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["file_names", "run"]
 
+KEPT = ".  The releases so far are stored in the ledger: run the same command again at no further cost for them"
+
 
 def run(path: Path, out: Path | None, as_json: bool) -> None:
     """Release in order, write the files, show the answers."""
@@ -34,7 +37,8 @@ def run(path: Path, out: Path | None, as_json: bool) -> None:
     fit(plan, seen)
     session = opened(plan)
     directory = out if out is not None else plan.path.with_name(f"{plan.path.stem}-report")
-    (directory / "releases").mkdir(parents=True, exist_ok=True)
+    with writing(directory):
+        (directory / "releases").mkdir(parents=True, exist_ok=True)
     releases = _released(plan, session, directory / "releases", quiet=as_json)
     report = _report(releases, session, directory)
     if as_json:
@@ -86,15 +90,17 @@ def _released(plan: Plan, session: Session, directory: Path, quiet: bool) -> lis
 
 def _save(release: Release, directory: Path, name: str) -> None:
     """Both files, each put in place whole."""
-    for suffix in (".json", ".parquet"):
-        draft = release.save(directory / f".{name}.new{suffix}")
-        os.replace(draft, directory / f"{name}{suffix}")
+    with writing(directory, KEPT):
+        for suffix in (".json", ".parquet"):
+            draft = release.save(directory / f".{name}.new{suffix}")
+            os.replace(draft, directory / f"{name}{suffix}")
 
 
 def _report(releases: list[Release], session: Session, directory: Path) -> Path:
     from sfumato.report.html import write_report
 
-    return write_report(releases, session.ledger, directory / "report.html")
+    with writing(directory, KEPT):
+        return write_report(releases, session.ledger, directory / "report.html")
 
 
 @dataclass(slots=True)
@@ -111,6 +117,7 @@ def _patient() -> Iterator[_Stop]:
 
     def remember(number: int, frame: FrameType | None) -> None:
         stop.asked = True
+        print("\nfinishing the release under way, which is already charged, then stopping", file=sys.stderr)
         signal.signal(signal.SIGINT, before)
 
     before = signal.signal(signal.SIGINT, remember)

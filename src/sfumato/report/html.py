@@ -130,8 +130,8 @@ def _meaning(unit: str) -> str:
     return (
         "This holds whatever else a reader knows, now or later, and whatever they do with the numbers. "
         f"“{unit[0].upper()}{unit[1:]}” is the change that is protected against. It does not say that nothing can be "
-        "learned about a person from the habits of everyone; it says that little can be learned from their being in "
-        "this table."
+        "learned about a person from the habits of everyone; it limits, to what is stated above, what can be learned "
+        "from their being in this table."
     )
 
 

@@ -74,7 +74,8 @@ Of the budget {budget}, there remains {remaining}.</p>
 <h2>How to read the error bars</h2>
 <p>{covers}</p>
 <p>A certificate says how far the error is from the best that any mechanism of the named class could reach under the
-same guarantee. “No bound known” means that nobody has proven how good an answer could be, not that this one is bad.</p>
+same guarantee. “No bound known” means that no proof is known of how good an answer could be, not that this one is
+bad.</p>
 {releases}
 <footer><p>Every release was charged to the ledger before it was computed, and stored in it before it was shown. The
 ledger&#8217;s head after these releases:</p><pre><code>{head}</code></pre>
