@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
@@ -111,6 +111,7 @@ def test_answers_between_the_integers_beat_whole_ones_in_mean_square_only():
         assert best_noise(1, 1.0, 2, 12, tail=True, offset=offset) >= count_mean_square(1.0) * (1 - 1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 300), st.floats(0.01, 20))
 def test_no_width_of_the_staircase_is_below_the_bounds(sensitivity, epsilon):
     laws = [Staircase(sensitivity, epsilon, width) for width in range(1, sensitivity + 1)]
@@ -148,6 +149,7 @@ def test_packing_on_large_tables_is_within_a_small_factor_of_the_noise():
     assert packed_mean_square(1, 0.1, 10**6) >= 0.15 * count_mean_square(0.1)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 50), st.floats(1e-3, 200), st.integers(0, 1000))
 def test_packing_is_below_a_constant_answer_and_below_the_staircase(sensitivity, epsilon, reach):
     for bound, power, least in ((packed_mean_absolute, 1, integer_sum_mean_absolute),

@@ -119,7 +119,7 @@ def test_enormous_losses_do_not_break_the_plan(epsilon):
     assert certificate(count(), Concentrated(epsilon)).words()
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_no_planned_mechanism_is_ever_below_its_bound(data):
     declared = data.draw(schemas())

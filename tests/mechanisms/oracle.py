@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 Law = dict[Hashable, float]
 
@@ -94,9 +93,3 @@ def renyi(one: Law, other: Law, order: float) -> float:
         math.log(math.fsum(a[x] * math.exp((order - 1) * math.log(a[x] / b[x])) for x in a)) / (order - 1)
         for a, b in ((one, other), (other, one))
     )
-
-
-@pytest.fixture
-def oracle() -> Oracle:
-    """A fresh oracle."""
-    return Oracle()

@@ -68,6 +68,7 @@ def test_calibrate_never_exceeds_its_target(sensitivity, dimension, epsilon, del
         assert mechanism.guarantee().implies(target)
 
 
+@settings(deadline=None)
 @given(st.floats(0.1, 100), st.integers(0, 9), st.integers(0, 9))
 def test_guarantee_grows_with_distance(sigma, near, far):
     claims = [DiscreteGaussian(vector(), sigma).guarantee(d).rho for d in sorted((near, far))]

@@ -65,13 +65,14 @@ def test_error_is_the_joint_tail_by_a_second_route():
 # laws
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.floats(0.1, 1e5), st.floats(1e-3, 30), st.floats(1e-12, 0.5))
 def test_calibrate_never_exceeds_its_target(sensitivity, epsilon, delta):
     for target in (Approximate(epsilon, delta), Concentrated(epsilon)):
         assert Gaussian.calibrate(vector(sensitivity), target).guarantee().implies(target)
 
 
+@settings(deadline=None)
 @given(st.floats(0.1, 100), st.integers(0, 9), st.integers(0, 9))
 def test_guarantee_grows_with_distance(sigma, near, far):
     claims = [Gaussian(vector(), sigma).guarantee(d).rho for d in sorted((near, far))]

@@ -103,7 +103,7 @@ def test_error_is_where_keys_are_found():
 # laws
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.floats(1e-2, 20), st.floats(1e-12, 0.3), st.integers(1, 6), st.sampled_from([AddRemove(), Replace()]))
 def test_calibrate_never_exceeds_its_target(epsilon, delta, rows, adjacency):
     target = Approximate(epsilon, delta)

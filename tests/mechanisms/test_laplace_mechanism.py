@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.auditing import audit
@@ -64,6 +64,7 @@ def test_error_is_the_joint_tail_by_a_second_route():
 # laws
 
 
+@settings(deadline=None)
 @given(st.floats(1e-2, 1e6), st.floats(1e-3, 100))
 def test_calibrate_never_exceeds_its_target(sensitivity, epsilon):
     mechanism = Laplace.calibrate(number(sensitivity), Pure(epsilon))
@@ -71,6 +72,7 @@ def test_calibrate_never_exceeds_its_target(sensitivity, epsilon):
     assert mechanism.scale <= max(sensitivity / epsilon * (1 + 1e-15), 1e-3)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.floats(1e-3, 20), st.floats(1e-9, 0.9))
 def test_calibrate_with_delta_never_exceeds_its_target_nor_the_pure_scale(sensitivity, epsilon, delta):
     target = Approximate(epsilon, delta)
@@ -79,6 +81,7 @@ def test_calibrate_with_delta_never_exceeds_its_target_nor_the_pure_scale(sensit
     assert mechanism.scale <= Laplace.calibrate(number(float(sensitivity)), Pure(epsilon)).scale
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 1e4), st.integers(0, 20), st.integers(0, 20))
 def test_guarantee_grows_with_distance(scale, near, far):
     claims = [Laplace(number(3.0), scale).guarantee(d).epsilon for d in sorted((near, far))]

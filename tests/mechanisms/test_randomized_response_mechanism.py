@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.auditing import audit, audit_law
@@ -70,6 +70,7 @@ def test_the_claim_is_the_exact_channels(target):
 # laws
 
 
+@settings(deadline=None)
 @given(st.floats(0, 2000), st.floats(0, 0.99), st.integers(2, 60))
 def test_calibrate_never_exceeds_its_target(epsilon, delta, categories):
     target = Approximate(epsilon, delta)
@@ -78,6 +79,7 @@ def test_calibrate_never_exceeds_its_target(epsilon, delta, categories):
     assert mechanism.keep >= 1 / categories - 1e-12
 
 
+@settings(deadline=None)
 @given(st.integers(0, 4), st.integers(0, 4))
 def test_guarantee_grows_with_distance(near, far):
     mechanism = RandomizedResponse(FEW, Fraction(1, 5), 1e-4)

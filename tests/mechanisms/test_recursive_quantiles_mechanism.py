@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import loss, renyi
+from oracle import Oracle, loss, renyi
 
 from sfumato.auditing import audit
 from sfumato.errors import ParameterError, UnsupportedQuery
@@ -48,8 +48,9 @@ def reference(rows, points, p, rate):
 
 
 @pytest.fixture
-def laws(oracle, monkeypatch):
+def laws(monkeypatch):
     """The exact law of a release: every choice and every division of ties enumerated, as the code makes them."""
+    oracle = Oracle()
     monkeypatch.setattr(module, "choose", oracle.choose)
     monkeypatch.setattr(module, "uniform_integers", oracle.uniform_integers)
     monkeypatch.setattr(module, "PLACES", 3)
@@ -138,14 +139,12 @@ def test_concentrated_recursion_costs_at_most_the_claim(laws):
 
 
 def test_a_row_that_moves_between_cells_costs_two_rows(laws):
-    query = question([0.9], unit=Row(), adjacency=Replace(), keys=("c",))
-    mechanism = RecursiveQuantiles(query, 1.0)
-    worst = 0.0
-    for here, there in itertools.product(multisets(2), repeat=2):
-        for x in range(0, POINTS, 3):
-            one, other = laws(mechanism, added(here, x), there), laws(mechanism, here, added(there, x))
-            worst = max(worst, loss(one, other))
-    assert 0.6 <= worst <= mechanism.guarantee().epsilon + 1e-12
+    """The claim of replacement covers it, and nearly all of it is needed."""
+    mechanism = RecursiveQuantiles(question([0.9], high=20, adjacency=Replace(), keys=("c",)), 1.0)
+    rows, claim = (1,) * 9 + (2,), mechanism.guarantee().epsilon
+    assert 1.6 < loss(laws(mechanism, rows, added(rows, 20)), laws(mechanism, added(rows, 20), rows)) <= claim + 1e-12
+    for here, there, x in itertools.product([(), (0,), (0, 20)], [(), (7, 7)], (0, 9, 20)):
+        assert loss(laws(mechanism, here, added(there, x)), laws(mechanism, added(here, x), there)) <= claim + 1e-12
 
 
 def test_the_law_of_one_quantile_is_its_definition(laws):
@@ -195,6 +194,7 @@ def test_the_rank_error_of_one_quantile_is_within_its_bound():
 # laws
 
 
+@settings(deadline=None)
 @given(st.floats(1e-3, 50), st.integers(1, 12), st.integers(1, 5))
 def test_calibrate_never_exceeds_its_target(epsilon, count, rows):
     query = question([i / (count + 1) for i in range(1, count + 1)], unit=Person("id", rows), adjacency=Replace())
@@ -205,7 +205,7 @@ def test_calibrate_never_exceeds_its_target(epsilon, count, rows):
         assert spent >= 1 - 1e-14
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=40), st.floats(0.01, 0.99), st.integers(1, 30), st.integers(0, 10**6))
 def test_a_window_leaves_out_only_penalties_above_its_slack(rows, p, slack, seed):
     ranks, share = ranked(rows), Fraction(p).limit_denominator(1000)
@@ -222,6 +222,7 @@ def test_a_window_leaves_out_only_penalties_above_its_slack(rows, p, slack, seed
     assert all(module._penalty(ranks, node, v, share) > slack * share.denominator for v in outside)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=30))
 def test_ranks_of_any_array_follow_the_lattice(numbers):
     lattice = Lattice.between(-1, 1, 0.25)
@@ -258,21 +259,22 @@ def test_draws_follow_the_definition_also_through_the_far_points(monkeypatch, fa
 
 
 def attacked(rate, probabilities):
-    mechanism = RecursiveQuantiles(question(probabilities, high=40), rate)
-    return lambda data, rng: mechanism.release([ranked(data)], rng)[0].tolist()
+    mechanism = RecursiveQuantiles(question(probabilities, high=10), rate)
+    known = {len(rows): [ranked(rows)] for rows in PAIR}
+    return lambda data, rng: mechanism.release(known[len(data)], rng)[0].tolist()
 
 
-PAIR = ([1, 1, 1], [1, 1, 1, 40])
+PAIR = ([1, 1, 1], [1, 1, 1, 10])
 
 
 def test_audit_does_not_refute_the_claim():
-    claim = RecursiveQuantiles(question((0.5, 0.9), high=40), 0.5).guarantee()
+    claim = RecursiveQuantiles(question((0.5, 0.9), high=10), 0.5).guarantee()
     assert not audit(attacked(0.5, (0.5, 0.9)), claim, pairs=[PAIR], seconds=3, generator=seeded).refuted
 
 
 def test_audit_catches_a_third_of_the_noise():
-    """The loss is then 1.38 against a claim of 0.5, on an event of probability 0.02: 8,000 runs show it."""
-    claim = RecursiveQuantiles(question((0.5,), high=40), 0.5).guarantee()
+    """The loss is then 1.14 against a claim of 0.5, on an event of probability 0.05: 10,000 runs show it."""
+    claim = RecursiveQuantiles(question((0.5,), high=10), 0.5).guarantee()
     assert audit(attacked(1.5, (0.5,)), claim, pairs=[PAIR], seconds=8, generator=seeded).refuted
 
 

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import loss, permuted_law, renyi
+from oracle import Oracle, loss, permuted_law, renyi
 
 from sfumato.auditing import audit
 from sfumato.errors import ParameterError, UnsupportedQuery
@@ -38,8 +38,9 @@ KINDS = (Exponential, PermuteAndFlip)
 
 
 @pytest.fixture
-def laws(oracle, monkeypatch):
+def laws(monkeypatch):
     """The exact law of a release of either mechanism."""
+    oracle = Oracle()
     monkeypatch.setattr(exponential, "choose", oracle.choose)
     monkeypatch.setattr(permute_and_flip, "permute_and_flip", oracle.permute_and_flip)
     return lambda mechanism, scores: oracle.law(lambda: tuple(mechanism.release(scores, None).reshape(-1).tolist()))
@@ -108,6 +109,7 @@ def test_half_the_spread_would_be_wrong(laws):
     assert loss(laws(twice, counts([{0}, {0}])), laws(twice, counts([{0}, {0}, {1}]))) > claim
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=2, max_size=5), st.floats(0.05, 3))
 def test_permute_and_flip_is_never_worse(penalties, rate):
     weights = [math.exp(-rate * (x - min(penalties))) for x in penalties]
@@ -128,6 +130,7 @@ def test_error_bounds_the_chance_of_a_bad_choice(laws):
 # laws
 
 
+@settings(deadline=None)
 @given(st.floats(1e-3, 50), st.integers(1, 3), st.integers(1, 7), st.sampled_from([AddRemove(), Replace()]))
 def test_calibrate_never_exceeds_its_target(epsilon, k, rows, adjacency):
     query = question(k, Person("id", rows), adjacency)

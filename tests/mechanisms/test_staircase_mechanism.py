@@ -58,12 +58,13 @@ def test_beats_laplace_and_by_more_at_large_epsilon(epsilon, gain):
 # laws
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.floats(1e-3, 5000))
 def test_calibrate_never_exceeds_its_target(sensitivity, epsilon):
     assert Staircase.calibrate(total(float(sensitivity)), Pure(epsilon)).guarantee().implies(Pure(epsilon))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 60), st.floats(0.01, 8), st.data())
 def test_moments_are_those_of_the_mass_function(sensitivity, epsilon, data):
     law = StaircaseLaw(sensitivity, epsilon, data.draw(st.integers(1, sensitivity)))
@@ -73,6 +74,7 @@ def test_moments_are_those_of_the_mass_function(sensitivity, epsilon, data):
     assert 2 * math.fsum(z * z * p for z, p in zip(reach, mass, strict=True)) == pytest.approx(law.variance)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10), st.integers(0, 10))
 def test_guarantee_grows_with_distance(near, far):
     mechanism = Staircase(total(), 0.3, 2)

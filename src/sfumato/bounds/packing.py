@@ -22,24 +22,24 @@ def packed_mean_absolute(sensitivity: int, epsilon: float, reach: int) -> float:
     >>> round(packed_mean_absolute(1, 1.0, 1000), 3)
     0.538
     """
-    weight = _weight(sensitivity, epsilon, reach)
-    terms = (math.floor(weight) + 1) // 2  # r = 0, 1, ... while 2 r + 1 <= W
-    return rounded_down(terms - terms**2 / weight)
+    excess = _excess(sensitivity, epsilon, reach)
+    terms = math.floor(excess / 2) + 1  # r = 0, 1, ... while 2 r + 1 <= W
+    return rounded_down(terms * (excess - (terms - 1)) / (1 + excess))  # = k - k^2 / W
 
 
 def packed_mean_square(sensitivity: int, epsilon: float, reach: int) -> float:
     """A lower bound on the worst mean square of the error."""
-    weight = _weight(sensitivity, epsilon, reach)
-    terms = (math.floor(weight) + 1) // 2
-    # sum of (2 r + 1) (1 - (2 r + 1) / W) over r < terms
-    return rounded_down(terms**2 - terms * (4 * terms**2 - 1) / 3 / weight)
+    excess = _excess(sensitivity, epsilon, reach)
+    terms = math.floor(excess / 2) + 1
+    # the sum of (2 r + 1) (1 - (2 r + 1) / W) over r < k, which is k^2 - k (4 k^2 - 1) / (3 W)
+    return rounded_down(terms * (3 * terms * excess - (terms - 1) * (4 * terms + 1)) / (3 * (1 + excess)))
 
 
-def _weight(sensitivity: int, epsilon: float, reach: int) -> float:
-    """W, rounded down: 1 + 2 s (q + q^2 + ... + q^k) with q = e^-epsilon and whole steps within reach."""
+def _excess(sensitivity: int, epsilon: float, reach: int) -> float:
+    """W - 1, rounded down: 2 s (q + q^2 + ... + q^k) with q = e^-epsilon and whole steps within reach."""
     positive("epsilon", epsilon)
     whole("sensitivity", sensitivity)
     nonnegative("reach", reach)
     steps = reach // sensitivity
     geometric = -math.exp(-epsilon) * math.expm1(-epsilon * steps) / -math.expm1(-epsilon)
-    return 1 + 2 * sensitivity * rounded_down(geometric)
+    return 2 * sensitivity * rounded_down(geometric)

@@ -1,6 +1,0 @@
-"""No deadlines, since machines are shared."""
-
-from hypothesis import settings
-
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
