@@ -16,7 +16,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(VENV)/.ready  ## Generate a sample table, preview, publish, and show the ledger (in demo/)
-	$(BIN)/python examples/demo.py demo
+	$(BIN)/python examples/people.py demo
+	$(BIN)/sfumato plan demo/people.toml
+	$(BIN)/sfumato publish demo/people.toml --out demo/report
+	$(BIN)/sfumato ledger show demo/people.ledger
 
 test: $(VENV)/.ready  ## All tests that need no system packages
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not heavy"
@@ -44,7 +47,7 @@ format: $(VENV)/.ready  ## Rewrite the code in the project's format
 
 audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a summary table
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m heavy tests/auditing
-	$(BIN)/python -m tests.auditing.own
+	$(BIN)/python tests/auditing/own.py
 
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
 	$(PYTHON) -m venv $(VENV)-bench

@@ -145,7 +145,9 @@ class Release:
         """Write the release to a `.json` or `.parquet` file; the latter carries the record in its metadata."""
         target = Path(path)
         if target.suffix == ".json":
-            target.write_bytes(json.dumps(self.to_record(), indent=1, ensure_ascii=False).encode() + b"\n")
+            target.write_bytes(
+                json.dumps(self.to_record(), indent=1, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+            )
         elif target.suffix == ".parquet":
             import pyarrow.parquet as pq
 

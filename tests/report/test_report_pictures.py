@@ -10,7 +10,7 @@ import pytest
 import vl_convert
 
 import sfumato as sf
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.report import plot_budget, plot_release, write_report
 from sfumato.report.answers import answers, cost, spaced
 
@@ -123,11 +123,15 @@ def test_the_gauge_shows_what_is_spent_and_left(session, releases):
     assert cost(session.ledger.spent()) in shown
 
 
-def test_more_than_two_keys_are_refused_with_a_way_out(session):
+def test_more_than_two_keys_have_no_picture_but_a_table_in_the_report(session, tmp_path):
     query = sf.count().by("state", AGES, sf.bins("salary", 0, 50_000, 100_000))
     release = session.release(query, spend=sf.Pure(1.0), name="cube")
-    with pytest.raises(ParameterError, match=r"at most two.*table\(\)"):
+    with pytest.raises(UnsupportedQuery, match=r"at most two.*table\(\)"):
         plot_release(release)
+    page = write_report([release], session.ledger, tmp_path / "cube.html").read_text()
+    assert page.count("<svg") == 1  # the budget alone
+    assert ">cube</h2>" in page
+    assert page.count("<tr") > 8
 
 
 # the page

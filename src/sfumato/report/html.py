@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.certificate import Certificate
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.ledger import Ledger
 from sfumato.release import Release
 from sfumato.report.answers import answers, cost, listed
@@ -84,14 +84,22 @@ def _section(number: int, release: Release) -> str:
     rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
     badge = "badge known" if isinstance(release.certificate, Certificate) else "badge"
     short = _short(release)
-    chart = plot_release(release)
-    under = " ".join(chart.title["subtitle"])
+    under, figure = _figure(release)
     return (
-        f'<section id="r{number}"><h2>{escape(release.name)}</h2><p class="over">{escape(under)}</p>'
-        f"<figure>{svg(chart, f'{release.name}: {under}')}</figure>"
+        f'<section id="r{number}"><h2>{escape(release.name)}</h2><p class="over">{escape(under)}</p>{figure}'
         f'<p class="{badge}">{escape(short)}</p><dl>{rows}<dt>Ledger head</dt><dd><code>{place.head}</code></dd></dl>'
         f"{_table(release)}</section>"
     )
+
+
+def _figure(release: Release) -> tuple[str, str]:
+    """The line under the title and the picture; a release with too many keys for one has its table alone."""
+    try:
+        chart = plot_release(release)
+    except UnsupportedQuery:
+        return cost(release.guarantee), ""
+    under = " ".join(chart.title["subtitle"])
+    return under, f"<figure>{svg(chart, f'{release.name}: {under}')}</figure>"
 
 
 def _short(release: Release) -> str:

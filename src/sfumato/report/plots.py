@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.errors import ParameterError
+from sfumato.errors import UnsupportedQuery
 from sfumato.ledger import Ledger
 from sfumato.privacy.filters import UNIT
 from sfumato.privacy.guarantees import Approximate, Concentrated
@@ -84,7 +84,7 @@ def _frame(release: Release) -> tuple[float, float] | None:
 def _cells(release: Release, rows: list[dict[str, Any]], keys: list[str], digits: int, note: list[str]) -> Any:
     """One number for each cell of public or discovered keys."""
     if len(keys) > 2:
-        raise ParameterError(
+        raise UnsupportedQuery(
             f"{release.name!r} is grouped by {len(keys)} columns; pictures show at most two: plot a part of table()"
         )
     if len(keys) == 2:
