@@ -9,6 +9,7 @@ rely on both.  The rules in words: docs/guide/coercion.md.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import ibis
@@ -113,7 +114,8 @@ def _set(raw: Any, space: Subsets) -> Any:
     """The declared items, each once, at most `cap` of them in order."""
     items = raw
     if raw.type().is_string():
-        items = raw.split(space.separator).map(lambda item: item.re_replace(MARGINS, ""))
+        apart = raw.re_split(f"[{re.escape(space.separator)}]")  # a plain split means a pattern on Spark
+        items = apart.map(lambda item: item.re_replace(MARGINS, ""))
     items = items.map(lambda item: _label(item, space.of)) if _needs_reading(items.type(), space.of) else items
     return items.filter(lambda item: item.isin(space.of)).unique().sort()[: space.cap]
 

@@ -60,8 +60,9 @@ def _number_of(column: Any, space: Any) -> Any:
     if isinstance(space, Interval | Integers):
         return column.fill_null(-1) + 1
     if isinstance(space, Subsets):
-        return column.length().fill_null(-1) + 1
-    return ibis.ifelse(column.isnull(), ibis.literal(0, "int64"), ibis.literal(1, "int64"))
+        size = column.length().fill_null(-1) + 1
+        return size.cast("int32").cast("int64")  # Spark's sizes have 32 bits, whatever Ibis believes
+    return ibis.ifelse(column.isnull(), 0, 1).cast("int64")
 
 
 def _text_of(column: Any, space: Any) -> Any:

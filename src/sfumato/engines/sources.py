@@ -22,6 +22,7 @@ __all__ = ["column_types", "open_source", "read"]
 DATABASES = (".duckdb", ".ddb", ".db")
 PARQUET = (".parquet", ".pq")
 TEXT = {".csv": ",", ".tsv": "\t"}
+TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
 
 
 def read(
@@ -128,7 +129,7 @@ def _text(path: Path, separator: str) -> Any:
 
 def _database(path: Path, table: str | None) -> Any:
     connection = ibis.duckdb.connect(path, read_only=True)
-    tables = connection.list_tables()
+    tables = [name for (name,) in connection.raw_sql(TABLES).fetchall()]  # Ibis 12 cannot list them on DuckDB 2
     if table is None and len(tables) == 1:
         (table,) = tables
     if table not in tables:

@@ -65,7 +65,7 @@ class Box:
         """The array on the lattice that stands for `value`, or None if it is missing."""
         try:
             array = np.array(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         if array.shape != self.shape:
             return None

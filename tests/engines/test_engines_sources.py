@@ -1,0 +1,198 @@
+"""Files, frames and databases: what is read, what is refused, and that refusals say what to do."""
+
+import gzip
+
+import ibis
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import reference
+
+import sfumato as sf
+from sfumato.engines import column_types
+from sfumato.engines.backends import quiet
+from sfumato.errors import SchemaError
+from sfumato.queries import bind, count, mean, median, sum, top
+
+AGE = {"age": sf.Interval(0, 120, 1)}
+FRAME = pa.table({"age": [30.0, 40.2, None], "id": ["a", "a", "b"]})
+
+
+def totals(table, query):
+    """The engine's answer in plain lists."""
+    statistic = bind(query, table.schema).statistic
+    return reference.comparable(table.answer(statistic), statistic)
+
+
+def write(path, content):
+    """A text file of exactly these bytes."""
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A DuckDB file with one table."""
+    with quiet():
+        connection = ibis.duckdb.connect(tmp_path / "people.duckdb")
+        connection.create_table("people", FRAME)
+        connection.disconnect()
+    return tmp_path / "people.duckdb"
+
+
+def sources(tmp_path, database):
+    """The same three rows in every form."""
+    pq.write_table(FRAME, tmp_path / "people.parquet")
+    write(tmp_path / "people.csv", b"age,id\n30.0,a\n40.2,a\n,b\n")
+    write(tmp_path / "people.tsv", b"age\tid\n30.0\ta\n40.2\ta\n\tb\n")
+    write(tmp_path / "packed.csv.gz", gzip.compress(b"age,id\n30.0,a\n40.2,a\n,b\n"))
+    write(tmp_path / "marked.csv", b"\xef\xbb\xbfage,id\r\n30.0,a\r\n40.2,a\r\n,b\r\n")
+    files = [tmp_path / name for name in ("people.parquet", "people.csv", "people.tsv", "packed.csv.gz", "marked.csv")]
+    with quiet():
+        own = ibis.duckdb.connect().create_table("any", FRAME)
+    frame = FRAME.to_pandas()
+    return [*files, str(files[0]), database, FRAME, frame, pl.from_arrow(FRAME), own, own.filter(own["id"] != "z")]
+
+
+def test_every_form_of_a_table_gives_the_same_answers(tmp_path, database):
+    for source in sources(tmp_path, database):
+        rows = sf.read(source, schema=AGE, dataset="people")
+        people = sf.read(source, schema=AGE, unit="id", rows=1, dataset="people")
+        assert totals(rows, mean("age")) == [[2], [70]]
+        assert totals(rows, count()) == [[3]]
+        assert totals(people, count()) == [[2]]
+
+
+def test_fields_of_text_files_follow_the_documented_patterns(tmp_path):
+    fields = [
+        "1",
+        " 2 ",
+        "\t3",
+        "4.",
+        ".6e1",
+        "+7",
+        "1e2",
+        "inf",
+        "-Infinity",
+        "nan",
+        "1,5",
+        "1_0",
+        "0x1F",
+        "x",
+        "",
+        "-",
+    ]
+    lines = "\n".join(f'"{field}"' for field in fields)
+    table = sf.read(write(tmp_path / "a.csv", f"age\n{lines}\n".encode()), schema=AGE)
+    assert totals(table, sum("age")) == [[9], [1 + 2 + 3 + 4 + 6 + 7 + 100 + 120 + 0]]
+
+
+def test_ragged_quoted_and_unreadable_rows_coerce_or_fall_out(tmp_path):
+    content = (
+        b"age,hobbies\n"
+        b"10,go;chess\n"
+        b"11\n"  # short: padded with nulls
+        b"12,go,extra,more\n"  # long: cut
+        b"\n"  # empty: no row
+        b'13," go ; ""chess"" "\n'  # quotes inside quotes belong to the item
+        b'14,"go\nchess"\n'  # a line break inside quotes
+        b"\xff\xfe,go\n"  # not UTF-8: dropped
+        b"15,\xc3\xa9;go\n"
+        b'16,"go'  # never closed
+    )
+    schema = {**AGE, "hobbies": sf.Subsets(["go", "chess", "é"], cap=3)}
+    table = sf.read(write(tmp_path / "a.csv", content), schema=schema)
+    assert totals(table, sum("age"))[1] == [10 + 11 + 12 + 13 + 14 + 15 + 16]
+    assert totals(table, top("hobbies", 1)) == {(0, 0): 5, (0, 1): 1, (0, 2): 1}
+
+
+@pytest.mark.parametrize(
+    "name", ["label", "position", "value", "count", "unit", "n0", "s0", "place", "key0", "_", "c_x"]
+)
+def test_no_column_name_collides_with_the_engine_s_own(name):
+    spaces = {name: sf.Categories(["a", "b"]), "x y": sf.Interval(0, 9, 1), "h": sf.Subsets(["p"], cap=1)}
+    frame = pa.table({name: ["a", "b", "?"], "x y": [1, 2, 3], "h": [["p"], [], None], "id": [1, 1, 2]})
+    for unit in ({}, {"unit": "id", "rows": 2}):
+        table = sf.read(frame, schema=spaces, dataset="d", **unit)
+        assert totals(table, mean("x y").by(name)) == [[1, 1], [1, 2]]
+        assert totals(table, median("x y").by(name)) == {(0, 1): 1, (1, 2): 1}
+        assert totals(table, top("h", 1).by(name)) == {(0, 0): 1}
+
+
+def test_drafts_see_names_and_types_only(tmp_path, database):
+    assert column_types(database) == {"age": "float64", "id": "string"}
+    assert column_types(write(tmp_path / "a.csv", b"age,id\n1,2\n")) == {"age": "string", "id": "string"}
+
+
+REFUSALS = [
+    (lambda path: sf.read(path / "none.csv", schema=AGE), ["none.csv", "check the path"]),
+    (lambda path: sf.read(write(path / "a.xls", b""), schema=AGE), ["a.xls", ".csv", ".parquet", "data frame"]),
+    (lambda path: sf.read(write(path / "a.parquet", b"secret"), schema=AGE), ["a.parquet", "cannot be read"]),
+    (lambda path: sf.read(write(path / "a.duckdb", b"secret"), schema=AGE), ["a.duckdb", "cannot be read"]),
+    (lambda path: sf.read(write(path / "a.csv.gz", b"secret"), schema=AGE), ["a.csv.gz", "cannot be read"]),
+    (lambda path: sf.read(write(path / "a.csv", b""), schema=AGE), ["first line", "name the columns"]),
+    (lambda path: sf.read(write(path / "a.csv", b"age,Age\n"), schema=AGE), ["first line", "each once"]),
+    (
+        lambda path: sf.read(write(path / "a.csv", b"Age\n1\n"), schema=AGE),
+        ["'age'", "it holds Age", "capitals matter"],
+    ),
+    (lambda path: sf.read(FRAME, schema=AGE, unit="person", rows=1, dataset="d"), ["'person'", "Correct the name"]),
+    (lambda path: sf.read(FRAME, schema=AGE), ["dataset=", "ledger"]),
+    (lambda path: sf.read(FRAME, schema=AGE, unit="id", dataset="d"), ["unit='id'", "rows="]),
+    (lambda path: sf.read(FRAME, schema=AGE, rows=1, dataset="d"), ["rows=", "unit="]),
+    (lambda path: sf.read(FRAME, schema=AGE, adjacency="swap", dataset="d"), ["adjacency", "add-remove, replace"]),
+    (lambda path: sf.read(FRAME, schema=AGE, adjacency="replace", dataset="d"), ["replacement", "size="]),
+    (lambda path: sf.read(FRAME, schema={}, dataset="d"), ["columns is empty"]),
+    (lambda path: sf.read(FRAME, schema={"age": (0, 120)}, dataset="d"), ["'age'", "Interval(low, high)"]),
+    (lambda path: sf.read(FRAME, schema={"id": sf.Texts()}, unit="id", rows=1, dataset="d"), ["'id'", "leave it out"]),
+    (lambda path: sf.read(object(), schema=AGE, dataset="d"), ["object", "pass a file's path"]),
+    (lambda path: sf.read(pd.DataFrame({"age": ["secret", 1]}), schema=AGE, dataset="d"), ["DataFrame", "pandas"]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSALS)))
+def test_schema_mistakes_are_refused_with_the_reason_and_the_fix(number, tmp_path):
+    mistake, words = REFUSALS[number]
+    with pytest.raises(SchemaError) as caught:
+        mistake(tmp_path)
+    message = str(caught.value)
+    assert [word for word in words if word not in message] == []
+    assert len(message) < 400
+    assert "secret" not in message
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+NUMERIC, TEXT = sf.Interval(0, 1, 1), sf.Categories(["a"])
+MISFITS = [
+    (NUMERIC, pa.array([True])), (NUMERIC, pa.array(["a"]).cast(pa.binary())), (NUMERIC, pa.array([[1]])),
+    (sf.Integers(0, 1), pa.array([0], pa.timestamp("s"))), (TEXT, pa.array([1])), (TEXT, pa.array([1.0])),
+    (sf.Categories([1]), pa.array([1.0])), (sf.Subsets(["a"], cap=1), pa.array([[1]])),
+    (sf.Subsets([1], cap=1), pa.array([1])), (sf.Subsets([1], cap=1), pa.array([[1.5]])), (sf.Texts(), pa.array([1])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(MISFITS)))
+def test_a_type_that_does_not_fit_is_refused(number):
+    space, column = MISFITS[number]
+    with pytest.raises(SchemaError, match=r"column 'x' is declared as \w+, but the table holds .*convert the column"):
+        sf.read(pa.table({"x": column}), schema={"x": space}, dataset="d")
+
+
+def test_the_tables_of_a_database_must_be_named_when_there_are_several(database):
+    with quiet():
+        connection = ibis.duckdb.connect(database)
+        connection.create_table("second", FRAME)
+        connection.disconnect()
+    with pytest.raises(SchemaError, match="people, second; name one with table="):
+        sf.read(database, schema=AGE)
+    assert totals(sf.read(database, schema=AGE, table="second"), count()) == [[3]]
+
+
+def test_other_backends_are_refused_by_name():
+    with quiet():
+        table = ibis.polars.connect({"t": pl.DataFrame({"age": [1]})}).table("t")
+    with pytest.raises(SchemaError, match="'polars' are not supported; use duckdb or pyspark"):
+        sf.read(table, schema=AGE, dataset="d")
