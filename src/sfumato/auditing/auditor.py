@@ -151,7 +151,7 @@ class _Attack:
         """The same noise in two calls."""
         if self.runner.batch is not None:
             return None
-        usable = self._apart()
+        usable = self._apart("Beside")
         if not shares_noise(self.runner, usable[0].second):
             self.tried.append(Attempt("repeated calls", "64 pairs of calls", 128, math.inf))
             return None
@@ -161,25 +161,27 @@ class _Attack:
         plain = [Pair(*found.neighbors, found.relation)]  # the target alone may show as much
         return self._events(plain, "event search", time.perf_counter() + 0.05 * self._left()) or found
 
-    def _apart(self) -> list[Pair]:
-        """The first pairs, those in front whose answers lie farthest apart."""
+    def _apart(self, wrapper: str) -> list[Pair]:
+        """The first pairs, those in front whose answers lie farthest apart when both share their noise."""
         chosen = self.pairs[:12]
-        gaps = [abs(self._middle(pair.first) - self._middle(pair.second)) for pair in chosen]
+        gaps = []
+        for pair in chosen:
+            wrapped = Runner(WRAPPERS[wrapper](self.runner.target, pair.second), self.generator, self.seed)
+            output = wrapped.one(pair.first)
+            sides = output if isinstance(output, tuple) and len(output) == 2 else (0.0, 0.0)
+            one, two = (next((v for _, v in walk(side)), 0.0) for side in sides)
+            gaps.append(float(np.nan_to_num(abs(np.clip(one, -1e300, 1e300) - np.clip(two, -1e300, 1e300)))))
         return [chosen[k] for k in sorted(range(len(chosen)), key=lambda k: -gaps[k])]
-
-    def _middle(self, data: Any) -> float:
-        values = [next((v for _, v in walk(output)), 0.0) for output in self.runner.draw(data, 5)]
-        return float(np.clip(np.median(values), -1e300, 1e300))
 
     def _forks(self, deadline: float) -> Evidence | None:
         if self.runner.wants_rng or self.runner.batch is not None:
             return None
-        usable = self._apart()
-        if not fork_repeats(self.runner, usable[0].first):
+        if not fork_repeats(self.runner, self.pairs[0].first):
             return None
         self.notes.append("a forked child repeats the noise of its parent; forks=True counts that")
         if not self.forks:
             return None
+        usable = self._apart("Forked")
         return self._events(usable[:1], "fork", self.deadline, ("Forked", usable[0].second))
 
     def _clock(self, deadline: float) -> Evidence | None:
@@ -216,6 +218,9 @@ class _Attack:
         suspicion, outcome, pair = found.suspicion, found.outcome, found.pair
         data = (pair.second, pair.first) if suspicion.flipped else (pair.first, pair.second)
         event = suspicion.event
+        if event.of_bits:
+            attack = "support and bits"
+            self.notes.append("the evidence is in low bits; a claim that assumes real-arithmetic sets them aside")
         trials = (2 if around else 4) * outcome.counts.trials
         script = script_for(self.runner.target, data, event, suspicion.claim, trials, around)
         return Evidence(

@@ -78,7 +78,7 @@ def confirm(
         counts = counts.plus(hits, suspicion.event.hits(draw(second, size)))
         bet = wealth(counts, suspicion.guess, epsilon, delta)
         chunks += 1
-        look = chunks & (chunks - 1) == 0  # the chunks whose number is a power of two
+        look = chunks & (chunks - 1) == 0 and not refuted  # the chunks whose number is a power of two
         looks += look
         shown = epsilon_limit(counts, suspicion.guess, suspicion.claim, alpha, looks if look else None)
         limit = max(limit, shown)

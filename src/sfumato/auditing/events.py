@@ -40,6 +40,13 @@ class Event:
         return np.asarray(self.score(self.features.matrix(outputs)) >= self.threshold)
 
     @property
+    def of_bits(self) -> bool:
+        """Whether the set is about the low bits of a float alone."""
+        place = self.score.place if isinstance(self.score, Column) else self.score.places[0]
+        single = isinstance(self.score, Column) or len(self.score.places) == 1
+        return single and self.features.is_bit(place)
+
+    @property
     def words(self) -> str:
         """The event for a reader."""
         names = self.features.columns

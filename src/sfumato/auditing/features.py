@@ -51,6 +51,10 @@ class FeatureMap:
         """The names of all columns, derived ones last."""
         return self.names + tuple(_say(self.names, rule) for rule in self.derived)
 
+    def is_bit(self, place: int) -> bool:
+        """Whether a column holds lowest set bits."""
+        return place >= len(self.names) and self.derived[place - len(self.names)][0] == "bit"
+
     def _base(self, outputs: Sequence[Any]) -> np.ndarray:
         if self.shape is not None:
             ragged = self.shape == RAGGED

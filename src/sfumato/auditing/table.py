@@ -55,12 +55,14 @@ def render(rows: Iterable[tuple[Target, Finding]]) -> str:
         found = finding.evidence
         shown = "none found"
         if found is not None:
-            shown = f"epsilon >= {found.epsilon:.4g} by {found.attack}: {found.words}"[:90]
+            limit = "" if isinstance(finding.claim, str) else f"epsilon >= {found.epsilon:.4g} "
+            shown = f"{limit}by {found.attack}: {found.words}"[:90]
         elif finding.timing is not None:
             shown = "none found (timing: see the finding)"
         tried = ", ".join(f"{a.attack} ({a.runs})" for a in finding.tried)
         power = f"{finding.power:.3g}" if finding.power < float("inf") else "-"
-        lines.append((target.name, repr(finding.claim), shown, tried, power, f"{finding.seconds:.1f}"))
+        claim = finding.claim if isinstance(finding.claim, str) else repr(finding.claim)
+        lines.append((target.name, claim, shown, tried, power, f"{finding.seconds:.1f}"))
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     ruled = [lines[0], tuple("-" * width for width in widths), *lines[1:]]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in ruled)
