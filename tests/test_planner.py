@@ -1,5 +1,7 @@
 """The planner: every option meets the target, the best is first, public answers are free."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -7,9 +9,9 @@ from hypothesis import strategies as st
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms import MECHANISMS, DiscreteGaussian, Gaussian, Laplace, PermuteAndFlip, Public, Staircase
 from sfumato.planner import best, options
-from sfumato.privacy.adjacency import Replace
+from sfumato.privacy.adjacency import AddRemove, Person, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
-from sfumato.queries import bind, count, histogram, mean, most_popular, sum
+from sfumato.queries import bind, count, histogram, mean, most_popular, sum, variance
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Subsets
 from strategies import guarantees, queries, schemas
@@ -49,6 +51,16 @@ def test_gaussian_noise_wins_where_delta_is_large():
     people = Schema(COLUMNS, adjacency=Replace(), size=1000)
     chosen = best(bind(count().by("age", "state"), people), Approximate(0.1, 0.3))
     assert isinstance(chosen, Gaussian | DiscreteGaussian)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10**6 + 1])
+@pytest.mark.parametrize("adjacency", [AddRemove(), Replace()])
+def test_sensitivities_beyond_the_exact_floats_round_up(rows, adjacency):
+    widest = 2**30 - 1
+    schema = Schema({"x": Integers(0, widest)}, Person("id", rows), adjacency)
+    moved = widest**2 * rows * (2 if adjacency == Replace() else 1)
+    assert Fraction(bind(variance("x"), schema).sensitivity("l1")) >= moved
+    assert bind(variance("x"), schema).sensitivity("l1") <= moved * (1 + 1e-15)
 
 
 def test_a_declared_size_is_released_for_nothing():

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
-from sfumato.numeric import round_up
+from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.adjacency import Replace
 from sfumato.schema import Schema
 
@@ -27,13 +28,13 @@ class Simplex:
 
     def alone(self, norm: str) -> float:
         """The largest norm of a point."""
-        return float(self.total)
+        return _up(self.total)
 
     def apart(self, norm: str, dimension: int) -> float:
         """The largest norm of a difference of two points."""
         if dimension == 1 or norm == "linf":
-            return float(self.total)
-        return 2.0 * self.total if norm == "l1" else round_up(math.sqrt(2) * self.total, 2)
+            return _up(self.total)
+        return _up(2 * self.total) if norm == "l1" else round_up(math.sqrt(2) * self.total, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,11 @@ class Segment:
 
     def alone(self, norm: str) -> float:
         """The largest norm of a point."""
-        return float(max(self.high, -self.low))
+        return _up(max(self.high, -self.low))
 
     def apart(self, norm: str, dimension: int) -> float:
         """The largest norm of a difference of two points (in one entry, or in two)."""
-        same, reach = float(self.high - self.low), self.alone(norm)
+        same, reach = _up(self.high - self.low), self.alone(norm)
         if dimension == 1 or norm == "linf":
             return same
         return 2 * reach if norm == "l1" else max(same, round_up(math.sqrt(2) * reach, 2))
@@ -87,5 +88,9 @@ def sensitivity(body: Contribution, norm: str, dimension: int, schema: Schema) -
     """
     replaced = isinstance(schema.adjacency, Replace)
     one_row = body.apart(norm, dimension) if replaced else body.alone(norm)
-    together = schema.unit.rows * one_row
-    return together if one_row.is_integer() or schema.unit.rows == 1 else round_up(together)
+    return ceil_float(schema.unit.rows * Fraction(one_row))
+
+
+def _up(whole: int) -> float:
+    """A whole number as a float, rounded up beyond 2^53."""
+    return ceil_float(Fraction(whole))
