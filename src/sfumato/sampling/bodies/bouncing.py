@@ -19,7 +19,7 @@ from numba import njit
 
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
-from sfumato.sampling.bodies.facets import FAST, aim, exit_time, leave, point, workroom
+from sfumato.sampling.bodies.facets import FAST, aim, exit_time, leave, move, point, workroom
 from sfumato.sampling.bodies.frame import Frame
 from sfumato.sampling.bodies.reals import Reals, normals
 
@@ -42,7 +42,7 @@ class Path:
 
 def burn_in(rank: int) -> int:
     """Redrawings to throw away: some 60 autocorrelation times on sign matrices of rank 5 to 40."""
-    return max(400, 20 * rank)
+    return max(300, 10 * rank)
 
 
 def bounce(frame: Frame, records: int, thin: int, rng: Rng) -> Path:
@@ -123,8 +123,7 @@ def run(columns, state, clock, words, done, thin, points, ys):  # type: ignore[n
         slope = speeds.sum()
         ring = clock[2] / slope if slope > 0.0 else np.inf
         step = min(time, ring, clock[0], clock[1])
-        for k in range(d):
-            weights[k] = max(weights[k] + step * speeds[k], 0.0)
+        move(weights, speeds, step)
         clock[0] -= step
         clock[1] -= step
         clock[2] -= step * max(slope, 0.0)

@@ -10,6 +10,8 @@ from sfumato.sampling.bodies.reals import Reals
 
 __all__ = ["Diagnostics", "cubic_gap", "diagnose", "effective_size", "features", "split_rhat", "stein_gap"]
 
+BATCHES = 60  # whose means estimate standard errors
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
@@ -61,15 +63,15 @@ def split_rhat(series: Reals) -> Reals:
 
 def diagnose(points: Reals, normals: Reals, method: str) -> Diagnostics:
     """Of a walk at rate 1: points and normals (chains, length, d)."""
+    if points.shape[0] * points.shape[1] < BATCHES:
+        return Diagnostics(method=method, exact=False, chains=points.shape[0])
     series = features(points)
-    sizes = effective_size(series)
-    enough = points.shape[1] >= 4
     return Diagnostics(
         method=method,
         exact=False,
         chains=points.shape[0],
-        effective=float(sizes.min()),
-        rhat=float(split_rhat(series).max()) if enough else None,
+        effective=float(effective_size(series).min()),
+        rhat=float(split_rhat(series).max()) if points.shape[1] >= 4 else None,
         stein=stein_gap(points, normals),
         drift=deviation(normals),
         cubic=cubic_gap(points, normals),
@@ -90,6 +92,10 @@ def cubic_gap(points: Reals, normals: Reals) -> float:
 
 
 def deviation(series: Reals) -> float:
-    """The largest |mean| over the features of (chains, length, features), in standard errors."""
-    error = np.sqrt(series.var(axis=(0, 1)) / effective_size(series))
-    return float((np.abs(series.mean(axis=(0, 1))) / np.where(error > 0, error, np.inf)).max())
+    """The largest |mean| over the features of (chains, length, features), in standard errors of BATCHES means."""
+    chains, length, _ = series.shape
+    pieces = max(1, min(length, BATCHES // chains))
+    size = length // pieces
+    means = series[:, : pieces * size].reshape(chains * pieces, size, -1).mean(axis=1)
+    error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+    return float((np.abs(means.mean(axis=0)) / np.where(error > 0, error, np.inf)).max())

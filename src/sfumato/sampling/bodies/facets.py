@@ -190,6 +190,20 @@ def exit_time(weights, speeds):  # type: ignore[no-untyped-def]
     return first, leaving
 
 
+@njit(cache=True, fastmath=FAST)
+def move(weights, speeds, time):  # type: ignore[no-untyped-def]
+    """Straight on inside the cone.  (In place by loops: augmented array assignments in a loop are miscompiled.)"""
+    for k in range(weights.size):
+        weights[k] = max(weights[k] + time * speeds[k], 0.0)
+
+
+@njit(cache=True)
+def turn(speeds):  # type: ignore[no-untyped-def]
+    """The opposite direction."""
+    for k in range(speeds.size):
+        speeds[k] = -speeds[k]
+
+
 @njit(cache=True)
 def advance(columns, state, duration, room):  # type: ignore[no-untyped-def]
     """Move straight for `duration`."""
@@ -198,11 +212,9 @@ def advance(columns, state, duration, room):  # type: ignore[no-untyped-def]
     while True:
         time, leaving = exit_time(weights, speeds)
         if time >= left:
-            for k in range(weights.size):
-                weights[k] += left * speeds[k]
+            move(weights, speeds, left)
             return
-        for k in range(weights.size):
-            weights[k] = max(weights[k] + time * speeds[k], 0.0)
+        move(weights, speeds, time)
         left -= time
         leave(columns, state, leaving, room)
 

@@ -14,7 +14,7 @@ from sfumato.sampling.bodies import body, facets
 from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
 from sfumato.sampling.bodies.frame import Frame, distinct_columns, frame
 from sfumato.sampling.bodies.lp_ball import CrossPolytope
-from sfumato.sampling.bodies.programs import gauge_by_program, least_norm_preimages
+from sfumato.sampling.bodies.programs import gauge_by_program
 from sfumato.sampling.bodies.reals import Reals, real_matrix, uniforms
 
 __all__ = ["Hull"]
@@ -71,8 +71,13 @@ class Hull:
         """The same by one linear program a row: slower, independent of the pivots."""
         return gauge_by_program(np.asarray(self.vertices), body.rows(points, self.dimension))
 
+    def tight_gauge_bound(self, points: npt.ArrayLike) -> Reals:
+        """The gauge, rounded up, also where vertices lie inside the hull of the others."""
+        z = body.rows(points, self.dimension)
+        return np.minimum(self.gauge_bound(z), self._enclose(z))
+
     def gauge_bound(self, points: npt.ArrayLike) -> Reals:
-        """The gauge, rounded up; exactly at most 1 for the vertices themselves."""
+        """The gauge, rounded up; 1 for the vertices themselves, wherever they lie."""
         z = body.rows(points, self.dimension)
         known = {column.tobytes() for column in np.hstack([self.columns, -self.columns]).T + 0.0}
         own = np.array([row.tobytes() in known for row in z + 0.0])
@@ -114,7 +119,7 @@ class Hull:
 
     def _enclose(self, z: Reals) -> Reals:
         columns = self.columns
-        guesses = least_norm_preimages(columns, z, 1.0)
+        guesses = preimages_by_pivots(self.frame, z @ self.frame.drop.T)
         if self.degrees < self.dimension:  # the span itself is rounded; the caller's rows must lie in it
             return np.where(self._inside(z), norm_bound(np.abs(guesses), 1.0) * (1 + 1e-9), np.inf)
         return norm_bound(preimage_bound(columns, z, guesses), 1.0)
@@ -129,6 +134,17 @@ def gauge_by_pivots(coordinates: Frame, points: Reals) -> Reals:
         found = np.empty(some.size)
         facets.gauges(coordinates.columns, state, np.ascontiguousarray(points[some]), found)
         out[some] = found
+    return out
+
+
+def preimages_by_pivots(coordinates: Frame, points: Reals) -> Reals:
+    """For each row z a basic x with columns @ x about z and sum |x_i| the gauge."""
+    out = np.zeros((len(points), coordinates.columns.shape[1]))
+    state = facets.locate(coordinates.columns, start(coordinates))
+    gauge = np.empty(1)
+    for row, z in zip(out, points, strict=True):
+        facets.gauges(coordinates.columns, state, z[None], gauge)
+        row[state[0]] = state[2] * state[6]
     return out
 
 

@@ -72,8 +72,8 @@ class Image:
     def gauge(self, points: npt.ArrayLike) -> Reals:
         """The least gauge of a preimage, for each row; infinite outside the range of the matrix."""
         z = body.rows(points, self.dimension)
-        guesses, inside = self.preimages(z)
-        return np.where(inside, self.body.gauge(guesses), np.inf)
+        guesses = self._least(z)
+        return np.where(self._maps(guesses, z), self.body.gauge(guesses), np.inf)
 
     def gauge_bound(self, points: npt.ArrayLike) -> Reals:
         """The gauge, rounded up.  Rows beyond the matrix' rank must follow from the others exactly."""
@@ -92,16 +92,30 @@ class Image:
         return np.asarray(self.gauge_bound(points) <= 1)
 
     def preimages(self, z: Reals) -> tuple[Reals, npt.NDArray[np.bool_]]:
-        """A least preimage of each row, rounded to integers where that is exact; and whether there is one."""
-        if self.injective:
-            guesses = np.linalg.lstsq(self.matrix, z.T, rcond=None)[0].T
-        else:
-            guesses = least_norm_preimages(np.asarray(self.matrix), z, self.body.order)
+        """A small preimage of each row, integer where one is easily found; and whether there is any.
+
+        Columns of the matrix and, in a cross-polytope of radius 2 or more, their differences are recognized;
+        others are the least preimages, rounded to integers where that is exact.
+        """
+        guesses, known = np.zeros((len(z), self.degrees)), np.zeros(len(z), dtype=np.bool_)
+        if isinstance(self.body, CrossPolytope) and not self.injective:
+            known = recognize(np.asarray(self.matrix), z, guesses, differences=self.body.radius >= 2)
+        others = np.flatnonzero(~known)
+        if others.size:
+            guesses[others] = self._least(z[others])
         nearest = np.rint(guesses)
         near = (np.abs(guesses - nearest) < 1e-6).all(axis=1) & (nearest @ self.matrix.T == z).all(axis=1)
         guesses = np.where(near[:, None], nearest, guesses)
+        return guesses, self._maps(guesses, z)
+
+    def _least(self, z: Reals) -> Reals:
+        if self.injective:
+            return np.asarray(np.linalg.lstsq(self.matrix, z.T, rcond=None)[0].T, dtype=np.float64)
+        return least_norm_preimages(np.asarray(self.matrix), z, self.body.order)
+
+    def _maps(self, guesses: Reals, z: Reals) -> npt.NDArray[np.bool_]:
         gap = np.abs(guesses @ self.matrix.T - z).max(axis=1)
-        return np.asarray(guesses, dtype=np.float64), np.asarray(gap <= 1e-9 * (1 + np.abs(z).max(axis=1)))
+        return np.asarray(gap <= 1e-9 * (1 + np.abs(z).max(axis=1)))
 
     def volume(self) -> float | None:
         """|det matrix| Vol(body) for square matrices; None for others."""
@@ -123,6 +137,31 @@ class Image:
     def covariance(self) -> Reals:
         """E of the outer square of a mapped uniform point."""
         return np.asarray(self.matrix @ self.body.covariance() @ self.matrix.T)
+
+
+def recognize(matrix: Reals, z: Reals, guesses: Reals, differences: bool) -> npt.NDArray[np.bool_]:
+    """Fill in the preimages of the rows of z that are signed columns, or differences of two; tell which are."""
+    known = np.zeros(len(z), dtype=np.bool_)
+    places: dict[bytes, list[int]] = {}
+    for row, line in enumerate(z + 0.0):
+        places.setdefault(line.tobytes(), []).append(row)
+
+    def enter(vectors: Reals, plus: npt.NDArray[np.int64], minus: int | None) -> None:
+        for sign in (1.0, -1.0):
+            for j, line in zip(plus.tolist(), sign * vectors + 0.0, strict=True):
+                for row in places.get(line.tobytes(), ()):
+                    if not known[row]:
+                        known[row], guesses[row, j] = True, sign
+                        if minus is not None:
+                            guesses[row, minus] = -sign
+
+    columns = np.ascontiguousarray(matrix.T)
+    enter(columns, np.arange(len(columns)), None)
+    for i in range(len(columns) if differences else 0):
+        if known.all():
+            break
+        enter(columns[i + 1 :] - columns[i], np.arange(i + 1, len(columns)), i)
+    return known
 
 
 def _integers(*arrays: Reals) -> bool:

@@ -14,7 +14,7 @@ from numba import njit
 
 from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies import facets
-from sfumato.sampling.bodies.facets import aim, exit_time, leave, point, workroom
+from sfumato.sampling.bodies.facets import aim, exit_time, leave, move, point, workroom
 from sfumato.sampling.bodies.reals import Reals, gammas, normals, uniforms
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def screen(columns, state, targets, out):  # type: ignore[no-untyped-def]
     room, here = workroom(columns), np.empty(columns.shape[0])
     weights, speeds, normal = state[6], state[7], state[4]
     for row in range(targets.shape[0]):
-        weights *= 1e-3 / weights.sum()
+        shrink = 1e-3 / weights.sum()
+        for k in range(weights.size):
+            weights[k] *= shrink
         point(columns, state, here)
         aim(state, targets[row] - here)
         left = 1.0
@@ -75,10 +77,9 @@ def screen(columns, state, targets, out):  # type: ignore[no-untyped-def]
                 break
             time, leaving = exit_time(weights, speeds)
             if time >= left:
-                weights += left * speeds
+                move(weights, speeds, left)
                 out[row] = weights.sum()
                 break
-            weights += time * speeds
-            np.maximum(weights, 0.0, weights)
+            move(weights, speeds, time)
             left -= time
             leave(columns, state, leaving, room)
