@@ -11,11 +11,13 @@ import numpy as np
 
 from sfumato.certificate import certificate_from
 from sfumato.errors import SchemaError
-from sfumato.mechanisms import MECHANISMS
+from sfumato.mechanisms import MECHANISMS, NIM, NoiseBody
 from sfumato.privacy.guarantees import guarantee_from
 from sfumato.queries import Query, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
+from sfumato.queries.linear.shapes import shapes
+from sfumato.queries.linear.workload import Workload
 from sfumato.release import FORMAT, Provenance, Release
 from sfumato.schema import Schema
 
@@ -49,10 +51,13 @@ def release_from(record: dict[str, Any]) -> Release:
     if isinstance(question, Keys):
         question = bind_discovered(question, keys or ())
     provenance = dict(record["provenance"])
+    mechanism = _mechanism(dict(record["mechanism"]), question, guarantee_from(record["spend"]))
+    if isinstance(question, Workload):
+        question = question.read_by(mechanism)
     return Release(
         name=record["name"],
         question=question,
-        mechanism=_mechanism(dict(record["mechanism"]), question),
+        mechanism=mechanism,
         output=np.array(record["output"], dtype=object),
         guarantee=guarantee_from(record["guarantee"]),
         certificate=certificate_from(record["certificate"]),
@@ -62,10 +67,22 @@ def release_from(record: dict[str, Any]) -> Release:
     )
 
 
-def _mechanism(fields: dict[str, Any], question: Any) -> Any:
+def _mechanism(fields: dict[str, Any], question: Any, spend: Any) -> Any:
     kind = fields.pop("type", None)
     if kind not in MECHANISMS:
         raise SchemaError(f"unknown mechanism {kind!r}; known are {', '.join(MECHANISMS)}")
+    if kind in ("noise-body", "nim"):
+        return _shaped(kind, fields, question, spend)
     if "p" in fields:
         fields["p"] = Fraction(fields["p"])
     return MECHANISMS[kind](question, **fields)
+
+
+def _shaped(kind: str, fields: dict[str, Any], question: Any, spend: Any) -> Any:
+    """Noise whose body follows from the workload's own columns, found again from its name."""
+    if kind == "nim":
+        return NIM.calibrate(question, spend)
+    bodies = shapes(question)
+    if fields["body"] not in bodies:
+        raise SchemaError(f"unknown body {fields['body']!r}; known are {', '.join(bodies)}")
+    return NoiseBody(question, bodies[fields["body"]](), fields["epsilon"])

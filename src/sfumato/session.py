@@ -29,6 +29,7 @@ from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
+from sfumato.queries.linear.workload import Workload
 from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
 from sfumato.queries.vector import VectorQuestion
@@ -83,6 +84,7 @@ class Session:
             raise ParameterError("a session takes only the secure generator; seeded ones are for tests")
         self._table = table
         self._rng = rng or secure()
+        self._allow = frozenset(allow)
         self.schema = table.schema
         if isinstance(ledger, Ledger):
             ledger.terms.must_match(self.schema.dataset, self.schema.adjacency, self.schema.unit, budget)
@@ -107,10 +109,10 @@ class Session:
     def plan(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Preview:
         """What `release` would cost and how accurate it would be, from public quantities only."""
         question = bind(query, self.schema)
-        parts = _parts(question, spend)
+        parts = _parts(question, spend, self._allow)
         chosen = parts[-1][0]
         certificate = certify(question, chosen.mechanism)
-        ranking = options(parts[-1][1], _last_target(question, spend))
+        ranking = options(parts[-1][1], _last_target(question, spend), self._allow)
         return Preview(
             name=name or query.name,
             guarantee=_claim(parts),
@@ -124,7 +126,7 @@ class Session:
     def release(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Release:
         """A private answer.  The same name and question again returns what was stored, at no cost."""
         question = bind(query, self.schema)
-        parts = _parts(question, spend)
+        parts = _parts(question, spend, self._allow)
         title = name or query.name
         specification = {
             "format": FORMAT, "query": query.to_record(), "schema": self.schema.to_record(),
@@ -165,7 +167,9 @@ class Session:
             keys = self._discover(parts[0][0].mechanism, parts[0][1])
             question = bind_discovered(parts[0][1], keys)
             mechanism = type(mechanism)(question, **_parameters(mechanism))
-        output = mechanism.release(self._exact(question), self._rng)
+        output = mechanism.release(self._exact(question, mechanism), self._rng)
+        if isinstance(question, Workload):
+            question = question.read_by(mechanism)
         provenance = Provenance(
             dataset=self.schema.dataset, unit=self.schema.words(), version=VERSION, digest=key,
             time=datetime.now(UTC).isoformat(timespec="seconds"), charge=charge.sequence, head=charge.head,
@@ -179,8 +183,10 @@ class Session:
         noisy = mechanism.release(counts, self._rng)
         return tuple(sorted(text for text, count in zip(texts, noisy, strict=True) if count))
 
-    def _exact(self, question: Any) -> Any:
+    def _exact(self, question: Any, mechanism: Any) -> Any:
         """The exact, secret answer in the form its mechanism takes."""
+        if isinstance(question, Workload) and getattr(mechanism, "on_histogram", False):
+            return question.histogram(self._table.answer(question.statistic))
         if isinstance(question, VectorQuestion):
             if question.cells.count == 0:
                 return np.zeros(0, dtype=object)
@@ -196,10 +202,10 @@ class Session:
         return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
 
 
-def _parts(question: Question, spend: Guarantee) -> list[tuple[Option, Any]]:
+def _parts(question: Question, spend: Guarantee, allow: frozenset[str]) -> list[tuple[Option, Any]]:
     """The mechanisms that answer a question, in order, with what each of them answers."""
     if not isinstance(question, Keys):
-        return [(options(question, spend)[0], question)]
+        return [(options(question, spend, allow)[0], question)]
     if not (isinstance(spend, Approximate) and spend.delta > 0):
         options(question, spend)  # refuses, and says what to spend
     assert isinstance(spend, Approximate)

@@ -10,11 +10,13 @@ from sfumato.bounds.counting import count_mean_square
 from sfumato.bounds.packing import packed_mean_square
 from sfumato.bounds.reachability import obstacle
 from sfumato.bounds.staircase import integer_sum_mean_square
+from sfumato.bounds.workloads import certify_workload
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.privacy.adjacency import AddRemove
 from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.queries.contributions import Segment
 from sfumato.queries.counts import Counts
+from sfumato.queries.linear.workload import Workload
 from sfumato.queries.mean import Mean
 from sfumato.queries.total import Total
 
@@ -26,6 +28,8 @@ MEASURE = "root mean square error"
 
 def certify(question: Any, mechanism: Any) -> Certificate | NoBoundKnown:
     """The certificate of one mechanism on one question."""
+    if isinstance(question, Workload):
+        return certify_workload(question, mechanism)
     if not isinstance(question, Counts | Total | Mean) or (isinstance(question, Mean) and question.rows is None):
         return NoBoundKnown(_reason(question))
     if question.sensitivity("linf") == 0:

@@ -27,11 +27,11 @@ import numpy.typing as npt
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.additive import Lattice, smallest_scale
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
-from sfumato.mechanisms.measuring import answers_of, checked_histogram, measurement_of, normal_margins
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
 from sfumato.queries.linear.choosing import best_measurement
 from sfumato.queries.linear.measurements import Measurement
+from sfumato.queries.linear.reading import answers_of, checked_histogram, measurement_of, normal_margins
 from sfumato.queries.linear.workload import Workload
 from sfumato.randomness import Rng
 from sfumato.sampling import RoundedNormal

@@ -25,11 +25,11 @@ import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.additive import Lattice, ratio_up, smallest_scale
-from sfumato.mechanisms.measuring import answers_of, checked_histogram, laplace_margins, measurement_of
 from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.queries.linear.choosing import best_measurement
 from sfumato.queries.linear.measurements import Measurement
+from sfumato.queries.linear.reading import answers_of, checked_histogram, laplace_margins, measurement_of
 from sfumato.queries.linear.workload import Workload
 from sfumato.randomness import Rng
 from sfumato.sampling import DiscreteLaplace

@@ -39,7 +39,7 @@ def _holds(one: Predicate, cells: Cells, schema: Schema, text: str) -> Flags:
     if isinstance(one, Negated):
         return ~_holds(one.one, cells, schema, text)
     for axis, key in enumerate(cells.keys):
-        if key.column == one.column:  # type: ignore[union-attr]
+        if key.column == one.column:
             flags = _along(one, key, schema, text)
             spread = [1] * len(cells.shape)
             spread[axis] = len(flags)

@@ -17,7 +17,7 @@ from sfumato.queries.linear.ellipsoid import least_ellipsoid
 from sfumato.queries.linear.factors import Floats, Whole
 from sfumato.queries.linear.measurements.dense import Dense
 
-__all__ = ["framed", "independent_rows"]
+__all__ = ["framed", "independent_rows", "least_box"]
 
 FINE = 2**20  # the largest entry of T
 LARGEST_RANK = 64
@@ -41,7 +41,7 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
     if len(chosen) > LARGEST_RANK:
         return None
     rows = matrix[chosen].astype(np.float64)
-    left, sizes, _ = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)
+    left, _, _ = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)
     basis = left[:, : len(chosen)]
     inside = basis.T @ points.astype(np.float64)
     found = least_ellipsoid(inside)
@@ -49,7 +49,7 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
     white = vectors / np.sqrt(values) @ vectors.T
     if norm == "l1":
         starts = [white, basis] if basis.shape[0] == basis.shape[1] else [white]
-        white = min((_least_l1(inside, start) for start in starts), key=lambda pair: pair[0])[1]
+        white = min((_least(inside, start, "l1") for start in starts), key=lambda pair: pair[0])[1]
     real = white @ basis.T @ matrix @ np.linalg.pinv(rows)
     whole = np.round(real * (FINE / np.abs(real).max())).astype(np.int64)
     if np.linalg.matrix_rank(whole.astype(np.float64)) < len(chosen):
@@ -57,31 +57,42 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
     return Dense.of(whole @ matrix[chosen].astype(np.int64))
 
 
-def _least_l1(points: Floats, start: Floats) -> tuple[float, Floats]:
-    """T with the least ||T^{-1}||_F max_i ||T c_i||_1, from one start: a smoothed descent, ever sharper."""
+def least_box(points: Whole) -> Floats:
+    """A matrix B such that every point lies in B [-1, 1]^d up to rounding, with a small ||B||_F; by descent."""
+    real = points.astype(np.float64)
+    values, vectors = np.linalg.eigh(least_ellipsoid(real).shape)
+    starts = [np.eye(len(real)), vectors / np.sqrt(values) @ vectors.T]
+    frame = min((_least(real, start, "linf") for start in starts), key=lambda pair: pair[0])[1]
+    return np.asarray(np.linalg.inv(frame), dtype=np.float64)
+
+
+def _least(points: Floats, start: Floats, norm: str) -> tuple[float, Floats]:
+    """T with the least ||T^{-1}||_F max_i ||T c_i||, from one start: a smoothed descent, ever sharper."""
     rank = len(points)
-    current = start / np.abs(start @ points).sum(axis=0).max()
+    current = plain = start / _largest(start @ points, norm)
     for soft in ROUNDS:
-        current = minimize(_soft_l1, current.reshape(-1), (points, soft), jac=True, method="L-BFGS-B",
+        current = minimize(_soft, current.reshape(-1), (points, soft, norm), jac=True, method="L-BFGS-B",
                            options={"maxiter": 60}).x.reshape(rank, rank)  # fmt: skip
-        current = current / np.abs(current @ points).sum(axis=0).max()
-    plain = start / np.abs(start @ points).sum(axis=0).max()
+        current = current / _largest(current @ points, norm)
     return min(((float((np.linalg.inv(t) ** 2).sum()), t) for t in (plain, current)), key=lambda pair: pair[0])
 
 
-def _soft_l1(flat: Floats, points: Floats, soft: float) -> tuple[float, Floats]:
+def _largest(moved: Floats, norm: str) -> float:
+    return float(np.abs(moved).max() if norm == "linf" else np.abs(moved).sum(axis=0).max())
+
+
+def _soft(flat: Floats, points: Floats, soft: float, norm: str) -> tuple[float, Floats]:
+    """ln ||T^{-1}||_F^2 + 2 ln (a smooth bound on the largest norm), and its slope."""
     rank = len(points)
     frame = flat.reshape(rank, rank)
     inverse = np.linalg.inv(frame)
     spread = float((inverse**2).sum())
     moved = frame @ points
     smooth = np.sqrt(moved**2 + (soft / rank) ** 2)
-    norms = smooth.sum(axis=0)
-    top = norms.max()
+    norms = smooth if norm == "linf" else smooth.sum(axis=0)
+    top = float(norms.max())
     shares = np.exp((norms - top) / (soft * top))
-    value = math.log(spread) + 2 * math.log(top + soft * top * math.log(shares.sum()))
-    weights = shares / shares.sum()
-    size = top + soft * top * math.log(shares.sum())
-    by_norm = (moved / smooth * weights) @ points.T * (2 / size)
+    size = top * (1 + soft * math.log(shares.sum()))
+    by_norm = (moved / smooth * (shares / shares.sum())) @ points.T * (2 / size)
     by_spread = -2 * inverse.T @ inverse @ inverse.T / spread
-    return value, (by_norm + by_spread).reshape(-1)
+    return math.log(spread) + 2 * math.log(size), (by_norm + by_spread).reshape(-1)

@@ -1,4 +1,4 @@
-"""A workload as a matrix of whole numbers: weighted products of factors, stacked, and applied without writing it out."""
+"""A workload as a matrix of whole numbers: weighted products of factors, stacked, never written out unless small."""
 
 from __future__ import annotations
 
@@ -110,8 +110,12 @@ class Linear:
         total = np.zeros((self.cells, self.cells))
         for block in self.blocks:
             grams = [_gram(f, n) for f, n in zip(block.factors, self.shape, strict=True)]
-            total += float(block.weight) ** 2 * reduce(np.kron, grams)
+            total += float(block.weight) ** 2 * reduce(_kron, grams)
         return total
+
+
+def _kron(one: Floats, other: Floats) -> Floats:
+    return np.asarray(np.kron(one, other))
 
 
 def _gram(factor: Factor, cells: int) -> Floats:

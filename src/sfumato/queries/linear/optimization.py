@@ -119,7 +119,10 @@ def tables(linear: Linear, norm: str) -> Tables | None:
             for b, axes in zip(linear.blocks, wanted, strict=True) if set(effect) <= set(axes))
         for effect in effects
     ]  # fmt: skip
-    starts = [np.array([float(axes in wanted) + 0.01 for axes in kept]), np.array([float(axes == everything) + 0.01 for axes in kept])]
+    starts = [
+        np.array([float(axes in wanted) + 0.01 for axes in kept]),
+        np.array([float(axes == everything) + 0.01 for axes in kept]),
+    ]
     weights = minimized(
         freedom * np.array(energy), lambda w: spread @ w**2, lambda w, g: 2 * w * (spread.T @ g), starts, norm
     )
@@ -188,7 +191,14 @@ def minimized(
         return math.log(error) + math.log(size), gradient + 2 * weights / size
 
     fits = [
-        minimize(loss, np.maximum(start, 1e-3), jac=True, method="L-BFGS-B", bounds=[WITHIN] * start.size, options={"maxiter": 500})
+        minimize(
+            loss,
+            np.maximum(start, 1e-3),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[WITHIN] * start.size,
+            options={"maxiter": 500},
+        )
         for start in starts
     ]
     return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
@@ -196,5 +206,3 @@ def minimized(
 
 def _whole(weights: Floats) -> tuple[int, ...]:
     return tuple(int(w) for w in np.round(FINE * weights / weights.max()))
-
-

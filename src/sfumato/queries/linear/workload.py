@@ -122,8 +122,12 @@ class Workload(VectorQuestion):
         return np.asarray(totals[0], dtype=np.int64)
 
     def vector(self, totals: Whole) -> Whole:
-        """The exact, secret weighted answers."""
-        return self.linear.apply(self.histogram(totals))
+        """The exact, secret weighted answers; public ones follow from the declared size, whatever the table holds."""
+        counts = self.histogram(totals)
+        if not self.moves.alone and self.sensitivity("l1") == 0:
+            counts = np.zeros_like(counts)
+            counts[0] = self.schema.fixed_size
+        return self.linear.apply(counts)
 
     def read_by(self, mechanism: Any) -> Workload:
         """The same question, its outputs read the way `mechanism` writes them."""
@@ -258,5 +262,3 @@ def _largest_entry(linear: Linear) -> int:
         entries = [1 if f in NAMED.values() else int(np.abs(f.dense(0)).max()) for f in block.factors]
         largest = max(largest, block.weight * math.prod(entries))
     return largest
-
-

@@ -68,7 +68,7 @@ class Dense:
     @cached_property
     def _inverse(self) -> Floats:
         matrix = self.rows.dense(0).astype(np.float64)
-        return np.linalg.pinv(matrix, rcond=1e-11)
+        return np.asarray(np.linalg.pinv(matrix, rcond=1e-11), dtype=np.float64)
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""

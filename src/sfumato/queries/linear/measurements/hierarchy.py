@@ -3,8 +3,9 @@ r"""Sums over nested blocks, and differences of halves, each level with its own 
 With widths 1 = s_0 | s_1 | ... | s_L (the last covers all cells) let P_l average over blocks of s_l cells.  Sums at
 weight w_l and differences of halves at weight v_l (where s_{l+1} = 2 s_l) have the Gram matrix
 sum_l lambda_l (P_l - P_{l+1}), P_{L+1} = 0, lambda_l = sum_{j<=l} w_j^2 s_j + v_l^2 s_{l+1}: least squares and all
-variances follow in time linear in the cells times the levels.  Identity, any-branching trees (HayRastogiMiklauSuciu2010,
-QardajiYangLi2013) and the Haar wavelet (XiaoWangGehrke2011) are instances.  Proof: docs/proofs/strategy.md.
+variances follow in time linear in the cells times the levels.  Identity, any-branching trees
+(HayRastogiMiklauSuciu2010, QardajiYangLi2013) and the Haar wavelet (XiaoWangGehrke2011) are instances.
+Proof: docs/proofs/strategy.md.
 """
 
 from __future__ import annotations

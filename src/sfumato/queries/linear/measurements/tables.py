@@ -1,8 +1,9 @@
 r"""Marginal tables of chosen axes, each with its own whole weight.
 
 The Gram matrix of all weighted tables w_S is diagonal in the interactions T (products of "deviation from the mean"
-over the axes of T and "mean" over the others), with eigenvalues lambda_T = sum_{S contains T} w_S^2 prod_{i not in S} n_i
-(McKennaMiklauHayMachanavajjhala2018).  Proof: docs/proofs/strategy.md.
+over the axes of T and "mean" over the others), with eigenvalues
+lambda_T = sum_{S contains T} w_S^2 prod_{i not in S} n_i (McKennaMiklauHayMachanavajjhala2018).
+Proof: docs/proofs/strategy.md.
 """
 
 from __future__ import annotations

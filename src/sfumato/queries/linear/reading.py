@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.mechanisms.additive import Lattice
+from sfumato.queries.linear.factors import Whole
 from sfumato.queries.linear.measurements import Dense, Measurement, measurement_from
 from sfumato.queries.linear.workload import Workload
 
@@ -25,7 +25,7 @@ def measurement_of(measurement: Measurement | Mapping[str, Any]) -> Measurement:
     return measurement_from(measurement) if isinstance(measurement, Mapping) else measurement
 
 
-def checked_histogram(counts: Lattice, query: Workload) -> Lattice:
+def checked_histogram(counts: Whole, query: Workload) -> Whole:
     """The counts, if their shape fits; their values are never looked at."""
     if counts.shape != (query.linear.cells,):
         raise ParameterError(
@@ -34,7 +34,7 @@ def checked_histogram(counts: Lattice, query: Workload) -> Lattice:
     return counts
 
 
-def answers_of(query: Workload, measurement: Measurement, output: Lattice) -> Floats:
+def answers_of(query: Workload, measurement: Measurement, output: Whole) -> Floats:
     """The workload's answers by least squares: a function of the output alone."""
     counts = measurement.solve(np.asarray(output, dtype=np.float64))
     return np.asarray(query.linear.apply(counts), dtype=np.float64)
@@ -60,11 +60,11 @@ def laplace_margins(query: Workload, measurement: Measurement, scale: float, var
     t = np.linspace(0.02, 0.98, 49)
     if np.ptp(spread) == 0:
         best = float(np.min((math.log(2 / beta) - spread[0] * np.log1p(-t * t)) / t))
-        return np.minimum(moment, best * largest)
+        return np.asarray(np.minimum(moment, best * largest))
     bounds = np.full(spread.shape, np.inf)
     for point in t.tolist():
         bounds = np.minimum(bounds, (math.log(2 / beta) - spread * math.log1p(-point * point)) / point)
-    return np.minimum(moment, bounds * largest)
+    return np.asarray(np.minimum(moment, bounds * largest))
 
 
 def normal_margins(query: Workload, measurement: Measurement, sigma: float, beta: float) -> Floats:
