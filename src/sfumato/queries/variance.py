@@ -7,6 +7,8 @@ R^2), the first moment and the second (docs/proofs/moments.md).
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -52,11 +54,19 @@ class Variance(VectorQuestion):
         return self._values(np.clip(known, 0.0, 0.25))
 
     def interval(self, noisy: Integers, noise: Noise, beta: float) -> Bounds:
-        """Each coordinate within its quantile at beta/3; then the extremes of both moments."""
+        """Each coordinate within its quantile at beta/3; then what the variance can be over that box.
+
+        For any fixed c the mean of (u - c)^2 is the variance plus (mean - c)^2, and is a ratio of linear
+        functions of the triple.  With c the noisy mean it bounds the variance from above, and from below once
+        the largest (mean - c)^2 in the box, of second order, is taken off (docs/proofs/moments.md).
+        """
         triples, margin = self._triples(noisy), float(noise.quantile(beta / 3))
-        lower, upper = np.maximum(triples - margin, 0.0), np.maximum(triples + margin, 0.0)
-        least, most = self._extreme(lower, upper, 0), self._extreme(lower, upper, 1)
-        undecided = triples.sum(axis=1) <= 3 * margin
+        total, c, _ = self._moments(triples)
+        about = np.stack([c**2, c**2 - c, (1 - c) ** 2], axis=1)
+        least, most = _ratio_extremes(triples, margin, about)
+        before, after = _ratio_extremes(triples, margin, np.broadcast_to([0.0, 0.5, 1.0], triples.shape))
+        least = least - np.maximum(after - c, c - before) ** 2
+        undecided = total <= 4 * margin
         low, high = np.where(undecided, 0.0, least), np.where(undecided, 0.25, most)
         return self._values(np.clip(low, 0, 0.25)), self._values(np.clip(high, 0, 0.25))
 
@@ -70,22 +80,6 @@ class Variance(VectorQuestion):
         low, high = single.interval(uniform, noise, beta)
         return float(high[0] - low[0]) / 2
 
-    @staticmethod
-    def _extreme(lower: Floats, upper: Floats, side: int) -> Floats:
-        """An outer bound of w2 - m^2 over the box of triples: w2 the last weight, m = w1 / 2 + w2.
-
-        Both are ratios of linear functions, so monotone along each coordinate: w2 and m rise with the
-        last coordinate and fall with the first; along the middle one w2 falls and m goes either way.
-        """
-        far, near = (upper, lower) if side else (lower, upper)
-        square = far[:, 2] / np.maximum(far[:, 2] + near[:, 0] + near[:, 1], TINY)
-        choices = [
-            (middle[:, 1] / 2 + near[:, 2]) / np.maximum(far[:, 0] + middle[:, 1] + near[:, 2], TINY)
-            for middle in (lower, upper)
-        ]
-        mean = np.minimum(*choices) if side else np.maximum(*choices)
-        return np.asarray(square - mean**2, dtype=np.float64)
-
     def _triples(self, noisy: Integers) -> Floats:
         return np.asarray(noisy, dtype=np.float64).reshape(-1, 3)
 
@@ -97,3 +91,15 @@ class Variance(VectorQuestion):
 
     def _values(self, relative: Floats) -> Floats:
         return np.asarray(relative * self.lattice.value(self.lattice.width) ** 2, dtype=np.float64)
+
+
+def _ratio_extremes(triples: Floats, margin: float, weights: Floats) -> Bounds:
+    """The least and greatest weighted mean of the triples within `margin`, entries at least 0.
+
+    A ratio of linear functions is monotone along each coordinate, so its extremes are at corners.
+    """
+    ratios = []
+    for signs in itertools.product((-margin, margin), repeat=3):
+        corner = np.maximum(triples + np.array(signs), 0.0)
+        ratios.append((weights * corner).sum(axis=1) / np.maximum(corner.sum(axis=1), TINY))
+    return np.minimum.reduce(ratios), np.maximum.reduce(ratios)
