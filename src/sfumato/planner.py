@@ -80,7 +80,8 @@ def options(question: Question, target: Guarantee, allow: frozenset[str] = froze
             Exponential.calibrate(question, target),
         )
         return [_by_error(flip), _by_error(exponential)]  # the first is never worse at the same rate
-    return sorted(_additive(question, target), key=lambda option: option.predicted)
+    # rounding lets the first of near equals win: the rounded normal, whose error bars are the sharper
+    return sorted(_additive(question, target), key=lambda option: float(f"{option.predicted:.3g}"))
 
 
 def _additive(question: VectorQuestion, target: Guarantee) -> list[Option]:
