@@ -31,7 +31,8 @@ ROWS = {
     "minus zero": (-0.0, "ca", ["CHESS"], " "),
 }
 VECTORS = [count(), histogram("state"), sum("salary"), sum("salary").by("state"), mean("salary"),
-           mean("salary").by("state"), variance("salary"), count().where("salary > 100 or 'go' in hobbies")]  # fmt: skip
+           mean("salary").by("state"), variance("salary"),
+           count().where("salary > 100 or 'go' in hobbies")]  # fmt: skip
 TYPES = pa.schema({"salary": pa.float64(), "state": pa.string(), "hobbies": pa.list_(pa.string()),
                    "city": pa.string(), "id": pa.int64()})  # fmt: skip
 

@@ -1,13 +1,13 @@
 """The engine against plain Python, integer for integer, on hostile tables."""
 
 import pyarrow as pa
-import reference
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from strategies import queries, schemas, tables
 
+import reference
 import sfumato as sf
 from sfumato.queries import bind
+from strategies import queries, schemas, tables
 
 SLOW = settings(
     max_examples=80,

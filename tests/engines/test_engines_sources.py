@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import reference
 
+import reference
 import sfumato as sf
 from sfumato.engines import column_types
 from sfumato.engines.backends import quiet

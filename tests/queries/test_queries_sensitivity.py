@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import reference
 
+import reference
 import sfumato as sf
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
 from sfumato.queries import bind, bins, col, count, histogram, mean, quantiles, sum, top, variance

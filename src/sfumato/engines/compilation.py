@@ -18,7 +18,7 @@ from sfumato.spaces import Categories, Label, Space, Subsets
 
 __all__ = ["LIMB", "compiled", "limbs"]
 
-LIMB = 23  # bits of a summand added up at a time: 2^40 rows of one limb stay within 63 bits
+LIMB = 26  # bits of a summand added up at a time: 2^37 rows of one limb stay within 63 bits
 
 
 def compiled(statistic: Statistic, schema: Schema, table: Any) -> Any:
