@@ -19,7 +19,7 @@ from sfumato.sampling.bodies.reals import Reals, exponentials, uniforms
 if TYPE_CHECKING:
     from sfumato.sampling.bodies.hull import Hull
 
-__all__ = ["affordable", "draw", "volume"]
+__all__ = ["affordable", "cones", "draw", "volume"]
 
 MOST_COLUMNS = {1: 10**6, 2: 10**5, 3: 5000, 4: 1000, 5: 250, 6: 80}  # about ten seconds of Qhull, at worst
 
@@ -32,7 +32,7 @@ def affordable(hull: Hull) -> bool:
 
 def draw(hull: Hull, count: int, rng: Rng) -> Reals:
     """Independent draws with density proportional to exp(-gauge), one a row."""
-    bases, sizes = _cones(hull)
+    bases, sizes = cones(hull)
     cumulative = np.cumsum(sizes)
     chosen = np.searchsorted(cumulative, uniforms((count,), rng) * cumulative[-1])
     weights = exponentials((count, hull.frame.rank), rng)
@@ -41,13 +41,13 @@ def draw(hull: Hull, count: int, rng: Rng) -> Reals:
 
 def volume(hull: Hull) -> float:
     """The sum of |det B| / d! over the facets, in the original coordinates; for hulls of full dimension."""
-    _, sizes = _cones(hull)
+    _, sizes = cones(hull)
     scale = abs(float(np.linalg.det(hull.frame.lift)))
     return math.fsum(sizes.tolist()) * scale / math.factorial(hull.frame.rank)
 
 
 @lru_cache(maxsize=16)
-def _cones(hull: Hull) -> tuple[Reals, npt.NDArray[np.float64]]:
+def cones(hull: Hull) -> tuple[Reals, npt.NDArray[np.float64]]:
     """The basis of every simplicial facet (facets, d, d) in the frame, and the size |det| of its cone."""
     columns = hull.frame.columns
     corners = np.hstack([columns, -columns]).T
