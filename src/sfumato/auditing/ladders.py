@@ -6,12 +6,12 @@ two tables, one row apart, between which it turns.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import clock
 from sfumato.auditing.features import walk
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.running import Runner
@@ -35,7 +35,7 @@ def ladder_pairs(runner: Runner, example: Any, records: Sequence[Any], deadline:
             return seen[size]
 
         size = 4
-        while size < TOP and time.perf_counter() < deadline:
+        while size < TOP and clock.now() < deadline:
             low, high = answer(size), answer(2 * size)
             start = answer(size // 2)
             if low is None or high is None or start is None:

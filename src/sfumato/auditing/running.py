@@ -10,13 +10,14 @@ from __future__ import annotations
 import copy
 import inspect
 import random
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+
+from sfumato.auditing import clock
 
 __all__ = ["Died", "Raised", "Runner", "Warned", "name_of", "takes_rng"]
 
@@ -99,14 +100,14 @@ class Runner:
 
     def draw(self, data: Any, count: int) -> Sequence[Any]:
         """`count` independent outputs on the same data."""
-        start = time.perf_counter()
+        start = clock.now()
         self.runs += count
         try:
             if self.batch is not None:
                 return self._together(data, count)
             return self._separately(data, count)
         finally:
-            self.spent += time.perf_counter() - start
+            self.spent += clock.now() - start
 
     @property
     def pace(self) -> float:

@@ -8,13 +8,13 @@ better third goes on with four times the runs.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from sfumato.auditing import clock
 from sfumato.auditing.confirming import Draw, Errors, Outcome, confirm, least_epsilon, runs_needed
 from sfumato.auditing.events import Suspicion, search
 from sfumato.auditing.neighbors import Pair
@@ -75,7 +75,7 @@ class _Search:
         self.drawing = 0.0
 
     def left(self) -> float:
-        return self.deadline - time.perf_counter()
+        return self.deadline - clock.now()
 
     def pace(self) -> float:
         return self.drawing / max(self.result.runs, 1)
@@ -95,13 +95,13 @@ class _Search:
 
     def _sample(self, size: int, allowed: float) -> None:
         """Bring the samples of all leads to `size` runs; leads that time forbids are dropped."""
-        stop = time.perf_counter() + allowed
+        stop = clock.now() + allowed
         alive = {key for lead in self.leads for key in lead.keys}
         samples = self.result.samples
         for key in [key for key in samples if key not in alive]:
             del samples[key]
         for k, lead in enumerate(self.leads):
-            if k and time.perf_counter() > stop:
+            if k and clock.now() > stop:
                 self.leads = self.leads[:k]
                 break
             for key, data in zip(lead.keys, lead.inputs, strict=True):
@@ -113,28 +113,28 @@ class _Search:
         self.result.pairs = max(self.result.pairs, len(self.leads))
 
     def _draw(self, data: Any, count: int) -> Any:
-        start = time.perf_counter()
+        start = clock.now()
         fresh = self.draw(data, count)
-        self.drawing += time.perf_counter() - start
+        self.drawing += clock.now() - start
         self.result.runs += count
         return fresh
 
     def _rank(self, size: int, step: int) -> None:
         """Screen all leads, search the best of them, and sort."""
-        stop = time.perf_counter() + 0.35 * self.left()
+        stop = clock.now() + 0.35 * self.left()
         if size < BIG and len(self.leads) > SEARCHED[step]:
             samples = {key: self.result.samples[key] for lead in self.leads for key in lead.keys}
             screen = Screen(samples, self.bits, 0.15 * self.left())
             for k, lead in enumerate(self.leads):
                 lead.merit = screen.merit(*lead.keys, self.points)
-                if k and time.perf_counter() > stop:
+                if k and clock.now() > stop:
                     break
         self.leads.sort(key=lambda lead: -lead.merit)
-        stop = time.perf_counter() + 0.35 * self.left()
+        stop = clock.now() + 0.35 * self.left()
         plainest = min(self.leads, key=lambda lead: lead.order)
         chosen = [lead for lead in self.leads[: SEARCHED[step]] if lead is not plainest]
         for k, lead in enumerate([*chosen[:1], plainest, *chosen[1:]]):
-            if k and time.perf_counter() > stop:
+            if k and clock.now() > stop:
                 break
             first, second = (self.result.samples[key] for key in lead.keys)
             deep = step > 0 or len(self.leads) < 8
@@ -153,7 +153,7 @@ class _Search:
         hopeful.sort(key=lambda item: item[0])
         for needed, lead in hopeful[:3]:
             allowed = max(0.4 * self.left(), 8 * needed * self.pace())
-            stop = min(self.deadline, time.perf_counter() + allowed)
+            stop = min(self.deadline, clock.now() + allowed)
             if self._try(lead, stop, 4 * needed + 64):
                 return True
         return False
