@@ -119,14 +119,15 @@ class NoiseBody:
 
     @classmethod
     def calibrate(cls, query: Linear, target: Guarantee, body: Body | None = None) -> NoiseBody:
-        """The mechanism of this body (the sensitivity body itself if none is given) that meets a pure target."""
+        """The least noisy mechanism of this body, by default the sensitivity body itself, that meets a pure target."""
         if not isinstance(target, Pure | Approximate) or target.epsilon <= 0:
             raise UnsupportedQuery(f"a noise body meets pure targets with epsilon > 0, not {target!r}")
         shape: Body = Hull(columns_of(query)) if body is None else body
         made = cls(query, shape, target.epsilon)
+        share = Fraction(target.epsilon) / Fraction(made.guarantee().epsilon)  # above 1 if the body has room to spare
+        made = made if share == 1 else cls(query, shape, float(Fraction(target.epsilon) * share))
         while made.guarantee().epsilon > target.epsilon:
-            excess = Fraction(target.epsilon) / Fraction(made.guarantee().epsilon)
-            made = cls(query, shape, round_down(float(Fraction(made.epsilon) * excess)))
+            made = cls(query, shape, round_down(made.epsilon))
         return made
 
     @property

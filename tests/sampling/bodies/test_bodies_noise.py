@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 import pytest
-from statistical import ALPHA
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
@@ -29,6 +28,7 @@ from sfumato.sampling.bodies.hit_and_run import hit_and_run
 from sfumato.sampling.bodies.knorm import METHODS
 from sfumato.sampling.bodies.metropolis import ball_walk, grid_walk
 from sfumato.sampling.bodies.simplices import cones
+from statistical import ALPHA
 
 
 def signs(n, d, seed=1):

@@ -1,4 +1,4 @@
-"""Bodies: gauges against their definitions, containment that rounding cannot fool, volumes, uniform points, refusals."""
+"""Bodies: gauges against definitions, containment that rounding cannot fool, volumes, uniform points, refusals."""
 
 import itertools
 import math
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statistical import assert_distribution
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
 from sfumato.sampling.bodies import CrossPolytope, Cube, Ellipsoid, Hull, Image, LpBall, body_noise
+from statistical import assert_distribution
 
 SHEAR = [[2.0, 1.0, 0.0], [0.0, 1.0, -1.0], [0.0, 0.0, 3.0]]
 SIGNS = np.array(list(itertools.product([-1, 1], repeat=3))).T

@@ -30,6 +30,8 @@ def preimage_bound(matrix: Reals, points: Reals, guesses: Reals) -> Reals:
     rows, columns = matrix.shape
     basis = independent_columns(matrix)
     square = matrix[:, basis]
+    if len(basis) < rows or np.linalg.matrix_rank(square) < rows:
+        raise ParameterError("the matrix does not reach every direction of the space; its rows must be independent")
     inverse = np.linalg.inv(square)
     slack = growth(max(rows, columns))
     defect = np.abs(np.eye(rows) - inverse @ square) + slack * (np.abs(inverse) @ np.abs(square) + 1)
