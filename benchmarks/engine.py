@@ -74,7 +74,7 @@ def alternating(tasks: dict[str, Callable[[], Any]], repeats: int) -> dict[str, 
 
 
 def generate(folder: Path, size: Size) -> None:
-    """Rows in 1,000 groups, salaries in cents or as full doubles; and rows of people, up to a few each."""
+    """Rows in 1,000 groups, salaries in cents or as full doubles; and the same rows belonging to people, five each on average."""
     import duckdb
 
     connection = duckdb.connect()
@@ -86,9 +86,9 @@ def generate(folder: Path, size: Size) -> None:
             FROM range({size.rows})) TO '{folder}/{name}.parquet' (FORMAT parquet)"""
         ).fetchall()
     connection.execute(
-        f"""COPY (SELECT CAST(floor(random() * random() * {size.people}) AS BIGINT) AS person,
+        f"""COPY (SELECT CAST(floor(random() * {size.people}) AS BIGINT) AS person,
         CAST(floor(random() * 1000) AS INTEGER) AS "group", round(random() * random() * 210000 - 1000, 2) AS salary
-        FROM range({5 * size.people // 2})) TO '{folder}/people.parquet' (FORMAT parquet)"""
+        FROM range({size.rows})) TO '{folder}/people.parquet' (FORMAT parquet)"""
     ).fetchall()
 
 
@@ -188,9 +188,9 @@ def medians(folder: Path, size: Size) -> Iterator[Figure]:
 
 
 def rank_error(ordered: Any, chosen: Any) -> float:
-    """How far, on average, the middle rank lies from the ranks of a point (half a lattice step to either side)."""
+    """How far, on average, the middle rank lies from the number of rows below a point (or up to it)."""
     middle = len(ordered) / 2
-    low, high = (np.searchsorted(ordered, chosen + side) for side in (-0.5e-4, 0.5e-4))
+    low, high = (np.searchsorted(ordered, chosen, side=side) for side in ("left", "right"))
     return float(np.mean(np.maximum(0, np.maximum(low - middle, middle - high)))) / len(ordered)
 
 
