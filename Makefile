@@ -33,7 +33,7 @@ test-heavy: $(VENV)/.ready  ## Tests that take minutes each
 test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if there is none)
 	@command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,spark]"
-	$(BIN)/pytest -m spark tests
+	$(BIN)/pytest -m spark tests/contracts
 
 check: $(VENV)/.ready  ## Lint, format, types, and that versions agree
 	$(BIN)/ruff check .
@@ -47,7 +47,7 @@ format: $(VENV)/.ready  ## Rewrite the code in the project's format
 
 audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a summary table
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m heavy tests/auditing
-	$(BIN)/python tests/auditing/own.py
+	cd tests/auditing && ../../$(BIN)/python -m sfumato.auditing own:TARGETS --seconds 20
 
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
 	$(PYTHON) -m venv $(VENV)-bench
