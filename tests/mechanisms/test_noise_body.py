@@ -75,10 +75,24 @@ def test_an_unproven_walk_is_named():
 def test_laplace_on_the_histogram_recognizes_columns_and_their_differences():
     columns = WIDE.vertices[:5, :8]
     first, second = np.triu_indices(8, 1)
-    moved = Columns("moved", columns[:, first] - columns[:, second])
+    moved = Columns("moved", columns[:, first] - columns[:, second], unit_rows=1)  # entries are even, the unit is one row
     made = NoiseBody.calibrate(moved, Pure(1.0), Image(CrossPolytope(8, 2.0), columns))
     assert made.guarantee() == Pure(1.0)
     assert made.noise.law.scale == 2.0
+
+
+def test_units_of_several_rows_get_noise_on_the_finest_lattice():
+    """Two rows of a person move by sums of columns: noise on multiples of two would show who has an odd number."""
+    twice = Columns("two rows", 2 * TALL.vertices)
+    made = NoiseBody.calibrate(twice, Pure(1.0))
+    assert made.guarantee() == Pure(1.0)
+    assert made.noise.law.scale == 2.0
+    assert (made.noise.matrix == Hull(TALL.vertices).columns).all()
+    assert (made.noise.sample(200, seeded(1)) % 2 == 1).any()
+    coarse = Image(CrossPolytope(2), 2 * TALL.vertices)
+    assert (NoiseBody(twice, coarse, 1.0).noise.sample(200, seeded(1)) % 2 == 1).any()
+    skew = Columns("skew", [[2], [2]])  # (1, 1) has no integer preimage here, so the lattice law is not used
+    assert NoiseBody(skew, Image(CrossPolytope(2, 2.0), [[2, 1], [0, 3]]), 1.0).assumptions == {"real-arithmetic"}
 
 
 # laws
@@ -201,6 +215,7 @@ def test_walks_of_two_releases_are_independent():
         (lambda: NoiseBody(PLANE, Hull([[1, 0], [0, 1]]), 1.0), ParameterError, "does not contain"),
         (lambda: NoiseBody(PLANE, Hull([[3], [1]]), 1.0), ParameterError, "does not contain"),
         (lambda: NoiseBody(PLANE, Cube(3), 1.0), ParameterError, "dimension 3"),
+        (lambda: NoiseBody(Columns("three", [[4]], unit_rows=3), Cube(1, 4), 1.0), ParameterError, "unit_rows=3"),
         (lambda: NoiseBody(PLANE, Cube(2, 4), 0.0), ParameterError, "epsilon"),
         (lambda: NoiseBody(PLANE, Cube(2, 4), math.nan), ParameterError, "epsilon"),
         (lambda: NoiseBody(Columns("half", [[0.5, 1.0]]), Cube(1), 1.0), ParameterError, "quantize"),

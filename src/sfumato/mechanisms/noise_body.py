@@ -59,17 +59,19 @@ class Linear(Protocol):
 class Columns:
     """A bare linear query, for mechanisms used by themselves: the columns of its matrix, in lattice units.
 
-    Under replacement the columns are the differences that one replacement makes.
+    Under replacement the columns are the differences that one replacement makes.  A unit of several rows moves by sums
+    of columns divided by `unit_rows`; left open, any common factor of the columns is taken for that number.
     """
 
     name: str
     vertices: npt.NDArray[Any]
+    unit_rows: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vertices", np.array(self.vertices))
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Columns) and self.name == other.name
+        same = isinstance(other, Columns) and (self.name, self.unit_rows) == (other.name, other.unit_rows)
         return same and np.array_equal(self.vertices, other.vertices)  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
@@ -113,7 +115,7 @@ class NoiseBody:
             raise ParameterError(
                 f"body does not contain what one unit can do: a column has gauge {reach:.6g}; enlarge it by that factor"
             )
-        exact = lattice_noise(self.body, vertices, self.epsilon)
+        exact = lattice_noise(self.body, vertices, self.epsilon, row_count(self.query, vertices))
         object.__setattr__(self, "reach", exact[1] if exact else reach)
         object.__setattr__(self, "noise", exact[0] if exact else RoundedNoise(self.body, self.epsilon))
 
@@ -191,27 +193,73 @@ def columns_of(query: Linear) -> npt.NDArray[Any]:
     return vertices
 
 
-def lattice_noise(body: Body, vertices: npt.NDArray[Any], epsilon: float) -> tuple[LatticeNoise, float] | None:
+def lattice_noise(
+    body: Body, vertices: npt.NDArray[Any], epsilon: float, rows: int
+) -> tuple[LatticeNoise, float] | None:
     """The exact law of this body, if it has one, and the largest norm of a column's integer preimage."""
     if isinstance(body, Hull):
-        columns = body.columns
-        if body.degrees != columns.shape[1]:
+        if body.degrees != body.columns.shape[1]:
             return None
-        body = Image(CrossPolytope(columns.shape[1]), columns)
-    matrix = None
-    moved = vertices.T.astype(np.float64)
+        body = Image(CrossPolytope(body.columns.shape[1]), body.columns)
     if isinstance(body, Image):
-        matrix = np.asarray(body.matrix)
-        moved, _ = body.preimages(moved)
-        whole = (
-            (np.abs(matrix) < 2**31).all() and (matrix == np.floor(matrix)).all() and (moved == np.floor(moved)).all()
-        )
-        if not whole or not (moved @ matrix.T == vertices.T).all():
-            return None
-        matrix, body = matrix.astype(np.int64), body.body
-    if not isinstance(body, Cube | CrossPolytope):
+        return image_noise(body, vertices, epsilon, rows)
+    moved, law = vertices.T.astype(np.float64), axis_law(body, epsilon)
+    return None if law is None else (LatticeNoise(law, body.dimension), largest(body, moved))
+
+
+def image_noise(
+    body: Image, vertices: npt.NDArray[Any], epsilon: float, rows: int
+) -> tuple[LatticeNoise, float] | None:
+    """The same for an integer matrix, on the finest lattice: common factors move from the matrix to the radius.
+
+    A unit of several rows moves by sums of the columns divided by their number, so preimages are those of these.
+    """
+    matrix = np.asarray(body.matrix)
+    if not isinstance(body.body, Cube | CrossPolytope) or not whole(matrix):
         return None
-    scale, degrees = body.radius / epsilon, body.dimension
+    common = factor(matrix)
+    shape = type(body.body)(body.degrees, body.body.radius * common)
+    fine = Image(shape, matrix / common)
+    single = vertices.T.astype(np.float64) / rows
+    moved, _ = fine.preimages(single)
+    if not whole(moved) or not (moved @ fine.matrix.T == single).all():
+        return None
+    law = axis_law(shape, epsilon)
+    return (
+        None
+        if law is None
+        else (LatticeNoise(law, body.degrees, fine.matrix.astype(np.int64)), rows * largest(shape, moved))
+    )
+
+
+def row_count(query: Linear, vertices: npt.NDArray[Any]) -> int:
+    """How many rows a unit may have, as far as the lattice must know: declared, or any common factor of the columns."""
+    declared, common = getattr(query, "unit_rows", None), factor(vertices)
+    if declared is None:
+        return common
+    if not isinstance(declared, int) or declared < 1 or common % declared:
+        raise ParameterError(f"query {query.name!r} declares unit_rows={declared!r}, which must divide all its columns")
+    return declared
+
+
+def axis_law(body: Body, epsilon: float) -> CubeNoise | DiscreteLaplace | None:
+    """The integer law with weight exp(-epsilon gauge), for the two bodies that have one."""
     if isinstance(body, Cube):
-        return LatticeNoise(CubeNoise(scale, degrees), degrees, matrix), float(np.abs(moved).max())
-    return LatticeNoise(DiscreteLaplace(scale), degrees, matrix), float(np.abs(moved).sum(axis=1).max())
+        return CubeNoise(body.radius / epsilon, body.dimension)
+    return DiscreteLaplace(body.radius / epsilon) if isinstance(body, CrossPolytope) else None
+
+
+def largest(body: Body, moved: npt.NDArray[np.float64]) -> float:
+    """The largest norm of a row: l-infinity for the cube, l1 for the cross-polytope."""
+    sizes = np.abs(moved)
+    return float(sizes.max() if isinstance(body, Cube) else sizes.sum(axis=1).max())
+
+
+def factor(numbers: npt.NDArray[Any]) -> int:
+    """The greatest common divisor of whole numbers, not all zero."""
+    return int(np.gcd.reduce(np.abs(np.asarray(numbers)).astype(np.int64), axis=None))
+
+
+def whole(numbers: npt.NDArray[np.float64]) -> bool:
+    """Whether all are integers, small enough for products without rounding."""
+    return bool((np.abs(numbers) < 2**26).all() and (numbers == np.floor(numbers)).all())
