@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
-from sfumato.sampling.bodies import Hull, knorm, sampler
+from sfumato.sampling.bodies import Hull, facets, knorm, sampler
 from sfumato.sampling.bodies.bouncing import bounce
 from sfumato.sampling.bodies.diagnostics import (
     cubic_gap,
@@ -103,6 +103,22 @@ def test_duplicates_signs_zeros_and_order_of_columns_do_not_matter():
     assert np.array_equal(Hull(columns).columns, Hull(doubled).columns)
     first, second = (knorm(Hull(c), 1.0, 5, seeded(3))[0] for c in (columns, doubled))
     assert np.array_equal(first, second)
+
+
+def test_a_point_on_a_lower_face_is_located():
+    """The first axis lies on an edge of the cross-polytope and in the middle of the cube's facet."""
+    for columns in (np.eye(4), CUBE.frame.columns):
+        state = facets.locate(np.ascontiguousarray(columns), np.array([1.0, 0.0, 0.0, 0.0]))
+        assert state[6].sum() == pytest.approx(Hull(columns).gauge_by_program([[1.0, 0, 0, 0]])[0])
+        assert np.abs(columns.T @ state[4]).max() <= 1 + 1e-9
+
+
+def test_nearly_dependent_rows_are_walked_or_refused_clearly():
+    rows = np.random.default_rng(8).normal(size=(5, 30))
+    squeezed = np.vstack([rows, rows[0] + 1e-6 * rows[1] * rows[2]])
+    points = np.random.default_rng(9).normal(size=(5, 30)) @ squeezed.T
+    hull = Hull(squeezed)
+    assert hull.gauge(points) == pytest.approx(hull.gauge_by_program(points), rel=1e-4)
 
 
 # exact samplers

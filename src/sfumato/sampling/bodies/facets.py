@@ -26,6 +26,8 @@ __all__ = ["Facets", "fresh", "leave", "locate", "recompute"]
 TIE = 1e-11
 SMALLEST = 1e-10  # pivots below this are rounding
 HUGE = 1e300
+NUDGES = (0.0, 0.1, 0.3, 0.7, 1.7)  # towards general position, where a point lies on a lower face
+NUDGE_LEAST = 1e-9
 FRESHEN = 400  # pivots between two recomputations of the inverse basis
 
 FAST = {"reassoc", "contract", "nsz", "nnan", "arcp"}  # sums may be reordered; nothing here is NaN
@@ -231,13 +233,31 @@ def gauges(columns, state, targets, out):  # type: ignore[no-untyped-def]
 
 
 def locate(columns: Reals, z: Reals) -> Facets:
-    """A state for the point z, by one linear program; z must lie in the cone of no lower-dimensional face."""
+    """A state for the point z: a linear program for a point in general position near it, then a straight walk."""
+    d = columns.shape[0]
+    size = float(np.abs(z).max())
+    for nudge in NUDGES:
+        near = z + nudge * size * (np.sqrt(np.arange(2, d + 2)) % 1 - 0.5)
+        basis, signs, weights = _program(columns, near)
+        if weights.min() > NUDGE_LEAST * weights.max():
+            state = fresh(columns, basis, signs, weights)
+            if nudge:
+                aim(state, z - near)
+                advance(columns, state, 1.0, workroom(columns))
+            return state
+    raise ParameterError("vertices are too nearly dependent to find a facet; rescale or reduce the query's rows")
+
+
+def _program(columns: Reals, z: Reals) -> tuple[np.ndarray, Reals, Reals]:
+    """The d columns, signs and weights of a basic solution of the least l1 norm."""
     from scipy.optimize import linprog
 
     d, n = columns.shape
-    found = linprog(np.ones(2 * n), A_eq=np.hstack([columns, -columns]), b_eq=z, method="highs-ds")
+    exactly = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    both = np.hstack([columns, -columns])
+    found = linprog(np.ones(2 * n), A_eq=both, b_eq=z, method="highs-ds", options=exactly)
     if found.x is None:
         raise ParameterError("vertices must span the space; reduce the query to its rank first")
     solution = found.x[:n] - found.x[n:]
     basis = np.argsort(-np.abs(solution), kind="stable")[:d]
-    return fresh(columns, basis, np.sign(solution[basis]), np.abs(solution[basis]))
+    return basis, np.sign(solution[basis]), np.abs(solution[basis])

@@ -24,12 +24,13 @@ __all__ = ["acceptance", "draw"]
 
 PILOT = 1000  # proposals from which the acceptance is estimated
 BATCH = 2000
+LARGEST = 30  # dimensions: beyond, hulls of any number of columns that can be listed fill no box
 
 
 @lru_cache(maxsize=32)
 def acceptance(hull: Hull) -> float:
     """An estimate of Vol(hull) / Vol(box); a public figure of the matrix, so that a fixed seed may decide it."""
-    if hull.degrees < hull.dimension:
+    if hull.degrees < hull.dimension or hull.dimension > LARGEST:
         return 0.0
     _, gauges = propose(hull, PILOT, seeded(0))
     return float((gauges <= 1).mean())
