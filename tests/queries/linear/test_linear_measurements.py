@@ -109,8 +109,8 @@ def test_the_least_ellipsoid_of_an_axis_cross_is_known():
     assert found.lower <= 14 <= found.trace * (1 + 1e-9)
 
 
-def test_the_least_ellipsoid_holds_its_points_and_its_bound_lies_below(seed=3):
-    points = np.random.default_rng(seed).normal(size=(5, 40))
+def test_the_least_ellipsoid_holds_its_points_and_its_bound_lies_below():
+    points = np.random.default_rng(3).normal(size=(5, 40))
     found = least_ellipsoid(points)
     assert (points * np.linalg.solve(found.shape, points)).sum(axis=0).max() <= 1 + 1e-6
     assert found.lower <= found.trace <= 1.01 * found.lower
