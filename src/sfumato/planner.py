@@ -80,8 +80,15 @@ def options(question: Question, target: Guarantee, allow: frozenset[str] = froze
             Exponential.calibrate(question, target),
         )
         return [_by_error(flip), _by_error(exponential)]  # the first is never worse at the same rate
-    # rounding lets the first of near equals win: the rounded normal, whose error bars are the sharper
-    return sorted(_additive(question, target), key=lambda option: float(f"{option.predicted:.3g}"))
+    return sorted(_additive(question, target), key=_sharpness)
+
+
+def _sharpness(option: Option) -> float:
+    """The predicted error; rounded for Gaussians, so that of near equals the rounded normal, which stands first
+    and has the sharper error bars, wins.
+    """
+    gaussian = isinstance(option.mechanism, Gaussian | DiscreteGaussian)
+    return float(f"{option.predicted:.3g}") if gaussian else option.predicted
 
 
 def _additive(question: VectorQuestion, target: Guarantee) -> list[Option]:
