@@ -11,6 +11,8 @@ from sfumato.randomness import SeededRng
 
 FRESH = "SFUMATO_FRESH_SEEDS"
 
+collect_ignore_glob = ["*conftest.py"]  # they hold no doctests, and share a name
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Move every seed by the offset; `SFUMATO_FRESH_SEEDS=1` draws one, another number repeats a run."""
