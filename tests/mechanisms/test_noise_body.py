@@ -30,11 +30,11 @@ EXACT = [
     (SIGNS, Image(Cube(4), np.eye(4))),
     (TALL, None),
     (ONE, None),
+    (SUM_ZERO, None),
 ]
 REAL = [
     (PLANE, None),
     (SIGNS, None),
-    (SUM_ZERO, None),
     (PLANE, Ellipsoid(np.diag([20.0, 20.0]))),
     (PLANE, LpBall(2, 2.0, 4.5)),
     (PLANE, Image(Cube(2), [[3.5, 0.25], [0.0, 4.5]])),
@@ -75,7 +75,9 @@ def test_an_unproven_walk_is_named():
 def test_laplace_on_the_histogram_recognizes_columns_and_their_differences():
     columns = WIDE.vertices[:5, :8]
     first, second = np.triu_indices(8, 1)
-    moved = Columns("moved", columns[:, first] - columns[:, second], unit_rows=1)  # entries are even, the unit is one row
+    moved = Columns(
+        "moved", columns[:, first] - columns[:, second], unit_rows=1
+    )  # entries are even, the unit is one row
     made = NoiseBody.calibrate(moved, Pure(1.0), Image(CrossPolytope(8, 2.0), columns))
     assert made.guarantee() == Pure(1.0)
     assert made.noise.law.scale == 2.0
@@ -204,6 +206,15 @@ def test_walks_of_two_releases_are_independent():
     assert "mixing" in made.assumptions
     draws = np.array([made.release(np.zeros(16, dtype=np.int64), rng)[0] for _ in range(120)])
     assert_probability(int((draws[::2] * draws[1::2] > 0).sum()), 60, 0.5)
+
+
+def test_the_exact_law_of_replacement_has_the_claimed_ratio():
+    made = NoiseBody.calibrate(SUM_ZERO, Pure(0.8))
+    law = made.noise.law
+    assert made.guarantee() == Pure(0.8)
+    assert (made.noise.sample(50, seeded(1)).sum(axis=1) == 0).all()
+    worst = max(law.pmf(z) / law.pmf(z - f) for z in ([0, 0, 0], [3, -1, -2], [-4, 4, 0]) for f in SUM_ZERO.vertices.T)
+    assert worst == pytest.approx(math.exp(0.8))
 
 
 # refusals

@@ -34,7 +34,7 @@ from sfumato.numeric import ceil_float, round_down
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import CubeNoise, DiscreteLaplace
-from sfumato.sampling.bodies import Body, CrossPolytope, Cube, Hull, Image, sampler
+from sfumato.sampling.bodies import Body, CrossPolytope, Cube, Hull, Image, replacement, sampler, sum_zero
 from sfumato.sampling.bodies.lattice import LatticeNoise, RoundedNoise
 
 __all__ = ["Columns", "Linear", "NoiseBody"]
@@ -197,6 +197,8 @@ def lattice_noise(
     body: Body, vertices: npt.NDArray[Any], epsilon: float, rows: int
 ) -> tuple[LatticeNoise, float] | None:
     """The exact law of this body, if it has one, and the largest norm of a column's integer preimage."""
+    if isinstance(body, Hull) and replacement.applies(body):
+        return sum_zero_noise(body, vertices, epsilon)
     if isinstance(body, Hull):
         if body.degrees != body.columns.shape[1]:
             return None
@@ -205,6 +207,15 @@ def lattice_noise(
         return image_noise(body, vertices, epsilon, rows)
     moved, law = vertices.T.astype(np.float64), axis_law(body, epsilon)
     return None if law is None else (LatticeNoise(law, body.dimension), largest(body, moved))
+
+
+def sum_zero_noise(body: Hull, vertices: npt.NDArray[Any], epsilon: float) -> tuple[LatticeNoise, float] | None:
+    """The same for a histogram under replacement: the gauge is half the l1 norm, over the size of a difference."""
+    size, cells = float(np.abs(body.columns).max()), body.dimension
+    if cells > sum_zero.LARGEST or vertices.sum(axis=0).any():
+        return None
+    reach = float(np.abs(vertices).sum(axis=0).max()) / 2
+    return LatticeNoise(sum_zero.SumZeroNoise(size / epsilon, cells), cells), reach
 
 
 def image_noise(

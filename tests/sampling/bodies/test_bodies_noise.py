@@ -28,7 +28,8 @@ from sfumato.sampling.bodies.hit_and_run import hit_and_run
 from sfumato.sampling.bodies.knorm import METHODS
 from sfumato.sampling.bodies.metropolis import ball_walk, grid_walk
 from sfumato.sampling.bodies.simplices import cones
-from statistical import ALPHA
+from sfumato.sampling.bodies.sum_zero import SumZeroNoise
+from statistical import ALPHA, pooled_pvalue
 
 
 def signs(n, d, seed=1):
@@ -44,6 +45,7 @@ SKEW = Hull(np.random.default_rng(4).normal(size=(4, 12)) * np.array([[1], [3], 
 CUBE = Hull(np.array(list(itertools.product([-1.0, 1.0], repeat=4))).T)  # every facet holds eight columns
 SUM_ZERO = Hull(differences(5))
 PLANE = Hull(np.array([[1.0, 2, 0, 1], [0, 1, 1, 3], [1, 3, 1, 4]]))  # the third row is the sum of the others
+MANY = 60_000
 HULLS = [SMALL, SKEW, CUBE, SUM_ZERO, PLANE, Hull([[3.0, -1.0, 2.0]]), Hull([[2.0]]), Hull(signs(200, 40))]
 every = pytest.mark.parametrize("hull", HULLS, ids=lambda hull: "x".join(map(str, hull.vertices.shape)))
 
@@ -144,10 +146,35 @@ def test_the_most_exact_sampler_is_chosen():
     ],
 )
 def test_exact_samplers_agree(hull, first, second):
-    """40,000 draws each: critical distance 0.021; 10 % in size moves a norm's law by 0.035 or more."""
-    ours, theirs = (knorm(hull, 1.0, 40_000, seeded(i), method=m)[0] for i, m in enumerate((first, second)))
+    """MANY draws each: critical distance 0.017; 10 % in size moves a norm's law by 0.035 or more."""
+    ours, theirs = (knorm(hull, 1.0, MANY, seeded(i), method=m)[0] for i, m in enumerate((first, second)))
     assert not refused(ours, theirs)
     assert refused(1.1 * ours, theirs)
+
+
+@pytest.mark.parametrize(("scale", "cells"), [(0.7, 2), (1.0, 3), (0.4, 4)])
+def test_exact_noise_of_sum_zero_has_its_law(scale, cells):
+    """Chi-square of 60,000 draws over the vectors near zero; a scale 10 % off, with statistic 300 above, must fail."""
+    draws = SumZeroNoise(scale, cells).sample(60_000, seeded(12))
+    assert (draws.sum(axis=1) == 0).all()
+    near = [v for v in itertools.product(range(-3, 4), repeat=cells) if sum(v) == 0]
+    index = {v: i for i, v in enumerate(near)}
+    seen = np.bincount([index.get(tuple(z), len(near)) for z in draws.tolist()], minlength=len(near) + 1)
+
+    def pvalue(law):
+        due = np.array([law.pmf(v) for v in near])
+        return pooled_pvalue(seen.astype(float), np.append(due, 1 - due.sum()) * len(draws))
+
+    assert pvalue(SumZeroNoise(scale, cells)) >= ALPHA
+    assert pvalue(SumZeroNoise(1.1 * scale, cells)) < ALPHA
+
+
+def test_rounded_draws_of_sum_zero_are_close_to_the_exact_ones():
+    """20,000 draws each: critical distance 0.03; 10 % in size moves the l1 norm's law by 0.078."""
+    exact = SumZeroNoise(300.0, 5).sample(20_000, seeded(1)) / 300
+    real, _ = knorm(SUM_ZERO, 1.0, 20_000, seeded(2))
+    assert not refused(exact, real)
+    assert refused(1.1 * exact, real)
 
 
 def test_rate_divides_the_noise():
@@ -158,10 +185,11 @@ def test_rate_divides_the_noise():
 # walks
 @pytest.mark.parametrize("hull", [SMALL, SKEW, CUBE, SUM_ZERO, PLANE], ids=["signs", "skew", "cube", "sum", "plane"])
 def test_the_walk_agrees_with_the_exact_sampler_in_small_dimension(hull):
-    """10,000 draws each: critical distance 0.043; 10 % in size moves a norm's law by 0.06 or more."""
-    exact, _ = knorm(hull, 1.0, 10_000, seeded(2))
-    assert not refused(walked(hull, 10_000), exact)
-    assert refused(1.1 * exact, walked(hull, 10_000))
+    """MANY draws each: critical distance 0.017; 10 % in size moves a norm's law by 0.035 or more."""
+    exact, _ = knorm(hull, 1.0, MANY, seeded(2))
+    walk = walked(hull, MANY, thin=6)
+    assert not refused(walk, exact)
+    assert refused(1.1 * exact, walk)
 
 
 def test_mass_at_the_centers_of_facets_is_refused():
@@ -171,10 +199,10 @@ def test_mass_at_the_centers_of_facets_is_refused():
 
 
 def test_the_walk_agrees_with_rejection_in_twenty_dimensions():
-    """1,200 draws each: critical distance 0.124; 10 % in size moves the l2 norm's law by 0.16."""
+    """2,800 draws each: critical distance 0.081; 10 % in size moves the l2 norm's law by 0.16."""
     hull = Hull(signs(200, 20))
-    exact, _ = knorm(hull, 1.0, 1200, seeded(3), method="rejection")
-    walk = walked(hull, 1200)
+    exact, _ = knorm(hull, 1.0, 2800, seeded(3), method="rejection")
+    walk = walked(hull, 2800)
     assert not refused(walk, exact)
     assert refused(1.1 * walk, exact)
     assert np.linalg.norm(exact, axis=1).mean() == pytest.approx(41.9, abs=1)
@@ -215,8 +243,8 @@ def test_the_cubic_field_notices_mass_at_facet_centers():
 
 
 def test_hit_and_run_agrees_with_the_exact_sampler():
-    path = hit_and_run(SKEW.frame, 8000, 10, 100, seeded(3))
-    exact, _ = knorm(SKEW, 1.0, 8000, seeded(4))
+    path = hit_and_run(SKEW.frame, MANY, 10, 100, seeded(3))
+    exact, _ = knorm(SKEW, 1.0, MANY, seeded(4))
     assert not refused(path.points @ SKEW.frame.lift.T, exact)
     assert refused(1.1 * exact, path.points @ SKEW.frame.lift.T)
 

@@ -21,6 +21,7 @@ from sfumato.sampling.bodies.body import ORDERS, Body, body_noise
 from sfumato.sampling.bodies.hull import Hull
 from sfumato.sampling.bodies.knorm import knorm, sampler
 from sfumato.sampling.bodies.reals import Reals
+from sfumato.sampling.bodies.sum_zero import SumZeroNoise
 from sfumato.sampling.cube import CubeNoise
 from sfumato.sampling.laplace import DiscreteLaplace
 
@@ -35,9 +36,9 @@ Integers = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticeNoise:
-    """matrix @ g, g exact integer noise in `degrees` coordinates; no matrix means g itself."""
+    """matrix @ g, g exact integer noise in `degrees` coordinates (of sum zero, or not); no matrix means g itself."""
 
-    law: CubeNoise | DiscreteLaplace
+    law: CubeNoise | DiscreteLaplace | SumZeroNoise
     degrees: int
     matrix: Integers | None = None
 
@@ -45,7 +46,7 @@ class LatticeNoise:
 
     def sample(self, count: int, rng: Rng) -> Integers:
         """Independent vectors, one a row."""
-        if isinstance(self.law, CubeNoise):
+        if isinstance(self.law, CubeNoise | SumZeroNoise):
             noise: Integers = self.law.sample(count, rng)
         else:
             noise = np.asarray(self.law.sample((count, self.degrees), rng))
@@ -58,6 +59,8 @@ class LatticeNoise:
     @property
     def variances(self) -> Reals:
         """Of each coordinate."""
+        if isinstance(self.law, SumZeroNoise):
+            return np.asarray((_simulated(self) ** 2).mean(axis=0))
         one = self.law.variance
         if self.matrix is None:
             return np.full(self.degrees, one)
@@ -65,7 +68,7 @@ class LatticeNoise:
 
     def margins(self, beta: float) -> Reals:
         """For each coordinate a distance exceeded with probability at most beta."""
-        if self.matrix is None:
+        if self.matrix is None and not isinstance(self.law, SumZeroNoise):
             return np.full(self.degrees, float(self.law.quantile(beta)))
         return margins(_simulated(self), beta)
 
