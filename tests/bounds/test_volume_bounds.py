@@ -14,6 +14,7 @@ from sfumato.bounds.bounded_tables import packed_mean_error, packed_tail
 from sfumato.bounds.counting import count_mean_square
 from sfumato.bounds.integer_tables import (
     concentrated_divergence,
+    coordinate_mean_square,
     dithered_mean_square,
     elliptic_mean_square,
     prefix_nuclear_norm,
@@ -38,13 +39,14 @@ PAIRS = {
 }
 
 
-def best_integer_noise(columns, epsilon, reach):
+def best_integer_noise(columns, epsilon):
     """The least mean square of additive noise on Z^2 whose weight falls by at most e^-epsilon along each column.
 
-    The program holds the constraints inside a window only, so its value is at most the true optimum.
+    The program holds the constraints inside a window only, so its value is at most the true optimum; the window ends
+    14 steps of the longest move away, where e^-14 of the weight is left.
     """
-    side = 2 * reach + 1
-    points = list(itertools.product(range(-reach, reach + 1), repeat=2))
+    first, second = (14 * int(row.max()) for row in columns)
+    points = list(itertools.product(range(-first, first + 1), range(-second, second + 1)))
     place = {point: i for i, point in enumerate(points)}
     rows, cols, values = [], [], []
     for point, sign, column in itertools.product(points, (1, -1), columns.T):
@@ -54,9 +56,9 @@ def best_integer_noise(columns, epsilon, reach):
             rows += [row, row]
             cols += [place[point], place[other]]
             values += [math.exp(-epsilon), -1.0]
-    matrix = coo_matrix((values, (rows, cols)), shape=(len(rows) // 2, side * side))
+    matrix = coo_matrix((values, (rows, cols)), shape=(len(rows) // 2, len(points)))
     cost = np.array([a * a + b * b for a, b in points], dtype=float)
-    found = linprog(cost, A_ub=matrix.tocsr(), b_ub=np.zeros(matrix.shape[0]), A_eq=np.ones((1, side * side)), b_eq=[1],
+    found = linprog(cost, A_ub=matrix.tocsr(), b_ub=np.zeros(matrix.shape[0]), A_eq=np.ones((1, len(points))), b_eq=[1],
                     method="highs")  # fmt: skip
     return float(found.fun)
 
@@ -65,11 +67,16 @@ def best_integer_noise(columns, epsilon, reach):
 @pytest.mark.parametrize("name", PAIRS)
 def test_no_integer_bound_exceeds_the_optimum_of_a_linear_program(name, epsilon):
     columns = PAIRS[name]
-    optimum = best_integer_noise(columns, epsilon, reach=10)
-    for bound in (elliptic_mean_square(columns, pure_divergence(epsilon)), dithered_mean_square(columns, epsilon)):
-        assert bound <= optimum * (1 + 1e-6)
+    optimum = best_integer_noise(columns, epsilon)
+    bounds = (
+        elliptic_mean_square(columns, pure_divergence(epsilon)),
+        dithered_mean_square(columns, epsilon),
+        coordinate_mean_square(columns, epsilon),
+    )
+    assert max(bounds) <= optimum * (1 + 1e-3)  # what lies beyond the window
+    assert max(bounds) >= optimum / 2  # and they say something
     if name == "identity":  # discrete Laplace is optimal: the program finds it, so the test is sharp
-        assert optimum == pytest.approx(2 * count_mean_square(epsilon), rel=0.02)
+        assert optimum == pytest.approx(2 * count_mean_square(epsilon), rel=1e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])

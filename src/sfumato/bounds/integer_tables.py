@@ -4,6 +4,8 @@ Hammersley-Chapman-Robbins: if the chi-square divergence between neighbors is at
 e^{2 rho} - 1 for concentrated privacy), the worst mean square is at least min{tr A : K in the ellipsoid of A} / C.
 Dithering: with a quadratic B-spline a pure integer mechanism becomes metric with 2 sinh(epsilon / 2), so for
 columns f_1..f_m that span R^d: at least d (d + 1) vr(K_S)^2 / (4 sinh^2(epsilon / 2)) - sum ||f_i||^2 / 4.
+Coordinates: in any orthonormal basis u_1..u_d each coordinate is a count in steps of <u_m, f_i>, so the mean square is
+at least sum_m max_i <u_m, f_i>^2 / (2 sinh^2(epsilon / 2)) for pure mechanisms; a histogram attains it.
 The ellipsoid of weights p has trace at least (tr sqrt(F P F^T))^2; with equal weights that is the squared nuclear norm
 over the number of columns.  Proof: docs/proofs/bounds-integer_tables.md.
 """
@@ -16,11 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.bounds.arguments import positive
+from sfumato.bounds.counting import count_mean_square
 from sfumato.bounds.volume import cross_polytope_radius
 from sfumato.queries.linear.ellipsoid import least_ellipsoid
 
 __all__ = [
     "concentrated_divergence",
+    "coordinate_mean_square",
     "dithered_mean_square",
     "elliptic_mean_square",
     "prefix_nuclear_norm",
@@ -45,6 +49,19 @@ def concentrated_divergence(rho: float) -> float:
 def elliptic_mean_square(points: npt.ArrayLike, divergence: float) -> float:
     """The least worst-case mean square for neighbors that differ by the columns of `points`."""
     return least_ellipsoid(points).lower / positive("divergence", divergence)
+
+
+def coordinate_mean_square(points: npt.ArrayLike, epsilon: float) -> float:
+    """The pure bound of single coordinates, along the axes or along the singular vectors, whichever is larger.
+
+    >>> coordinate_mean_square(np.eye(3), 1.0) == 3 * count_mean_square(1.0)
+    True
+    """
+    columns = np.asarray(points, dtype=np.float64)
+    left, _, _ = np.linalg.svd(columns, full_matrices=False)
+    along = float((columns**2).max(axis=1).sum())
+    turned = float(((left.T @ columns) ** 2).max(axis=1).sum()) * (1 - 1e-12)
+    return max(along, turned) * count_mean_square(epsilon)
 
 
 def dithered_mean_square(points: npt.ArrayLike, epsilon: float) -> float:

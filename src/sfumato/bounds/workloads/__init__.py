@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sfumato.bounds.integer_tables import (
     concentrated_divergence,
+    coordinate_mean_square,
     dithered_mean_square,
     elliptic_mean_square,
     prefix_nuclear_norm,
@@ -37,6 +38,7 @@ INTEGER = "on integer tables of unbounded size"
 METRIC = "mechanisms with loss at most epsilon times every real distance, on real tables of unbounded size"
 LARGEST_RANK = 48
 MOST_POINTS = 5000
+MOST_ENTRIES = 2_000_000
 LARGEST_GRAM = 2048
 
 Found = tuple[float, str, str]  # least mean square, the bound's name, among whom
@@ -86,6 +88,9 @@ def _bounds(question: Workload, claim: Any) -> list[Found]:
     ]
     if isinstance(claim, Pure):
         found.append((dithered_mean_square(points, claim.epsilon), "volume by dithering", kind))
+        found.append(
+            (coordinate_mean_square(points, claim.epsilon), "two-sided geometric optimum of each number", kind)
+        )
     return found
 
 
@@ -108,13 +113,14 @@ def _elliptic(content: bytes, shape: tuple[int, int]) -> float:
 
 def _points(question: Workload) -> npt.NDArray[np.float64] | None:
     """What one unit can do, in coordinates of its span, or None if there is too much of it."""
-    if not question.linear.is_small or question.linear.cells > MOST_POINTS:
+    linear = question.linear
+    if linear.rows * linear.cells > MOST_ENTRIES or linear.cells > MOST_POINTS:
         return None
     try:
         points = question.vertices.astype(np.float64)
     except UnsupportedQuery:
         return None
-    if min(points.shape) > 300 or points.size > 2_000_000:
+    if min(points.shape) > 300 or points.size > MOST_ENTRIES:
         return None
     left, sizes, _ = np.linalg.svd(points, full_matrices=False)
     rank = int((sizes > 1e-10 * sizes[0]).sum())

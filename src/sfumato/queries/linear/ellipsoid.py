@@ -40,7 +40,7 @@ def least_ellipsoid(points: npt.ArrayLike, tolerance: float = 1e-3, steps: int =
 
     >>> found = least_ellipsoid(np.diag([1.0, 2.0]))
     >>> round(found.trace, 2), found.lower <= found.trace
-    (9.0, True)
+    (5.0, True)
     """
     columns = np.asarray(points, dtype=np.float64)
     columns = columns[:, np.any(columns != 0, axis=0)]
