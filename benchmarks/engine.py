@@ -74,7 +74,7 @@ def alternating(tasks: dict[str, Callable[[], Any]], repeats: int) -> dict[str, 
 
 
 def generate(folder: Path, size: Size) -> None:
-    """Rows in 1,000 groups, salaries in cents or as full doubles; and the same rows belonging to people, five each on average."""
+    """Rows in 1,000 groups, salaries in cents or as full doubles; and rows of people, five each on average."""
     import duckdb
 
     connection = duckdb.connect()
