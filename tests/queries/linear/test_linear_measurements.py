@@ -127,6 +127,19 @@ def test_a_frame_answers_a_rank_deficient_workload_exactly(norm):
     assert np.allclose(linear.apply(frame.solve(frame.apply(counts).astype(float))), matrix @ counts)
 
 
+@pytest.mark.parametrize("base", [3, 10])
+def test_rows_of_very_different_sizes_are_answered(base):
+    """The eigenvalues lie up to 10^14 apart; nothing may be lost, and the bound stays below."""
+    matrix = np.random.default_rng(0).choice([-1, 1], (8, 30)) * (base ** np.arange(8))[:, None]
+    found = least_ellipsoid(matrix)
+    assert found.lower <= found.trace
+    for norm in ("l1", "l2"):
+        frame = framed(matrix, matrix, norm)
+        counts = np.arange(30)
+        solved = matrix @ frame.solve(frame.apply(counts).astype(float))
+        assert np.allclose(solved, matrix @ counts, rtol=1e-5, atol=1e-3)
+
+
 def test_a_box_holds_the_points():
     points = np.random.default_rng(2).integers(-5, 6, (4, 30))
     assert np.abs(np.linalg.solve(least_box(points), points)).max() <= 1 + 1e-9

@@ -19,7 +19,8 @@ from sfumato.errors import ParameterError
 __all__ = ["Ellipsoid", "least_ellipsoid"]
 
 Floats = npt.NDArray[np.float64]
-SMALLEST = 1e-10  # of the largest eigenvalue: below, a direction is numerical dust
+SMALLEST = 1e-12  # of the largest singular value: below, a direction is numerical dust
+PLAIN = 1e-6  # of the largest eigenvalue: below, squaring the matrix would cost digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,9 +66,17 @@ def least_ellipsoid(points: npt.ArrayLike, tolerance: float = 1e-3, steps: int =
 
 def _state(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """sqrt(F P F^T), and f_i^T S^+ f_i / tr S."""
-    values, vectors = np.linalg.eigh((columns * weights) @ columns.T)
-    kept = values > SMALLEST * values[-1]
-    roots = np.sqrt(values[kept])
-    along = vectors[:, kept].T @ columns
+    vectors, roots = _axes(columns, weights)
+    along = vectors.T @ columns
     gaps = (along**2 / roots[:, None]).sum(axis=0) / roots.sum()
-    return (vectors[:, kept] * roots) @ vectors[:, kept].T, gaps
+    return (vectors * roots) @ vectors.T, gaps
+
+
+def _axes(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """The eigenvectors of F P F^T and the roots of its eigenvalues; by singular values where they lie far apart."""
+    values, vectors = np.linalg.eigh((columns * weights) @ columns.T)
+    if values[0] > PLAIN * values[-1]:
+        return vectors, np.sqrt(values)
+    left, sizes, _ = np.linalg.svd(columns * np.sqrt(weights), full_matrices=False)
+    kept = sizes > SMALLEST * sizes[0]
+    return left[:, kept], sizes[kept]

@@ -45,8 +45,9 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
     basis = left[:, : len(chosen)]
     inside = basis.T @ points.astype(np.float64)
     found = least_ellipsoid(inside)
-    values, vectors = np.linalg.eigh(found.shape)
-    white = vectors / np.sqrt(values) @ vectors.T
+    white = _whitening(found.shape)
+    if white is None:
+        return None
     if norm == "l1":
         starts = [white, basis] if basis.shape[0] == basis.shape[1] else [white]
         white = min((_least(inside, start, "l1") for start in starts), key=lambda pair: pair[0])[1]
@@ -60,10 +61,18 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
 def least_box(points: Whole) -> Floats:
     """A matrix B such that every point lies in B [-1, 1]^d up to rounding, with a small ||B||_F; by descent."""
     real = points.astype(np.float64)
-    values, vectors = np.linalg.eigh(least_ellipsoid(real).shape)
-    starts = [np.eye(len(real)), vectors / np.sqrt(values) @ vectors.T]
+    white = _whitening(least_ellipsoid(real).shape)
+    starts = [np.eye(len(real))] if white is None else [np.eye(len(real)), white]
     frame = min((_least(real, start, "linf") for start in starts), key=lambda pair: pair[0])[1]
     return np.asarray(np.linalg.inv(frame), dtype=np.float64)
+
+
+def _whitening(shape: Floats) -> Floats | None:
+    """shape^{-1/2}; None if some direction is lost to rounding."""
+    values, vectors = np.linalg.eigh(shape)
+    if values[0] <= 1e-14 * values[-1]:
+        return None
+    return np.asarray(vectors / np.sqrt(values) @ vectors.T)
 
 
 def _least(points: Floats, start: Floats, norm: str) -> tuple[float, Floats]:
