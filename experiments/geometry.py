@@ -118,8 +118,9 @@ def growth(draws: int, largest: int) -> list[dict[str, float]]:
         rows.append({"n": n, "d": d, "k-norm": mean_norm(noise) / theory, "laplace": d**1.5 * math.sqrt(2) / theory})
         say("random queries, error over d sqrt(log(n/d))", rows[-1])
     rise = {name: rows[-1][name] / rows[-2][name] for name in ("k-norm", "laplace")}
-    say("k-norm over the theory when n and d double last (levels off; small d lie below)", rise["k-norm"], 1.1,
-        rise["k-norm"] <= 1.1, laplace=rise["laplace"])  # fmt: skip
+    complete = rows[-1]["d"] >= 40  # the theory is about large d: no verdict on the small sizes of --quick
+    say("k-norm over the theory, rise when n and d last double (theory 1, Laplace sqrt 2)", rise["k-norm"], 1.1,
+        rise["k-norm"] <= 1.1 if complete else None, laplace=rise["laplace"])  # fmt: skip
     return rows
 
 
