@@ -153,8 +153,9 @@ class NIM:
         return {"type": "nim", "epsilons": [level.epsilon for level in self.levels]}
 
     def _simulated(self) -> Reals:
-        draws = (accuracy_draws(body, seed) for seed, body in enumerate(self.bodies))
-        parts = [z @ level.up.T / level.epsilon for z, level in zip(draws, self.levels, strict=True)]
+        draws = [accuracy_draws(body, seed) for seed, body in enumerate(self.bodies)]
+        count = min(len(z) for z in draws)
+        parts = [z[:count] @ level.up.T / level.epsilon for z, level in zip(draws, self.levels, strict=True)]
         return np.asarray(sum(parts))
 
 

@@ -28,6 +28,7 @@ from sfumato.sampling.laplace import DiscreteLaplace
 __all__ = ["LatticeNoise", "RoundedNoise", "accuracy_draws", "margins", "mean_norm"]
 
 SIMULATED = 4000  # draws from which accuracy is computed; it is a public figure, from a fixed seed
+CHEAP, FEWEST = 10_000, 400  # entries of a matrix beyond which fewer are drawn, and the least number
 SURE = 1e-6  # chance that a simulated quantile is too low, were the draws independent
 TAIL = 0.02  # the least tail that is simulated; beyond, log-concavity
 
@@ -131,7 +132,7 @@ def margins(draws: Reals, beta: float) -> Reals:
     from scipy.stats import binom
 
     sizes = np.sort(np.abs(draws), axis=0)
-    near = max(beta, TAIL)
+    near = max(beta, TAIL, -math.log(SURE) / len(draws))
     rank = int(binom.isf(SURE, len(draws), 1 - near)) + 1
     known = sizes[min(rank, len(draws)) - 1] + 0.5  # rounding moves a coordinate by at most a half
     return np.asarray(np.ceil(known * max(1.0, math.log(beta) / math.log(near)) + 0.5))
@@ -146,8 +147,10 @@ def _simulated(noise: LatticeNoise | RoundedNoise) -> Reals:
 
 @lru_cache(maxsize=32)
 def accuracy_draws(body: Body, seed: int = 0) -> Reals:
-    """SIMULATED draws at rate 1, for accuracy only; hulls by the walk unless a faster sampler is exact."""
+    """Draws at rate 1, for accuracy only; hulls by the walk unless a faster sampler is exact, large ones fewer."""
     if isinstance(body, Hull):
-        method = sampler(body)
-        return knorm(body, 1.0, SIMULATED, seeded(seed), method="walk" if method == "rejection" else method)[0]
+        method = "walk" if sampler(body) == "rejection" else sampler(body)
+        cost = body.frame.columns.size if method == "walk" else 0  # of a pivot
+        count = SIMULATED if cost <= CHEAP else max(FEWEST, SIMULATED * CHEAP // cost)
+        return knorm(body, 1.0, count, seeded(seed), method=method, chains=4 if count > 1000 else 2)[0]
     return body_noise(body, 1.0, SIMULATED, seeded(seed))
