@@ -25,10 +25,10 @@ __all__ = ["check_type", "coerced", "lookup"]
 MARGINS = r"^[ \t]+|[ \t]+\z"
 
 
-def coerced(raw: Any, space: Space) -> Any:
-    """A column's coerced value."""
+def coerced(raw: Any, space: Space, real: bool = False) -> Any:
+    """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
     if isinstance(space, Interval | Integers):
-        return _number(raw, space)
+        return _number(raw, space, real)
     if isinstance(space, Categories):
         return _category(raw, space)
     if isinstance(space, Subsets):
@@ -66,7 +66,7 @@ def _fits(space: Space, kind: dt.DataType) -> bool:
     return isinstance(kind, dt.String) if isinstance(space, Texts) else True
 
 
-def _number(raw: Any, space: Interval | Integers) -> Any:
+def _number(raw: Any, space: Interval | Integers, real: bool) -> Any:
     """The index above the lower bound: clipped, rounded; null where missing and not imputed."""
     lattice, kind = space.lattice, raw.type()
     whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
@@ -75,25 +75,26 @@ def _number(raw: Any, space: Interval | Integers) -> Any:
     elif not whole:
         raw = raw.cast("float64")
     low, high = (lattice.low, lattice.high) if whole else (lattice.low_value, lattice.high_value)
-    inside = raw.cast("int64") - lattice.low if whole else _rounded(raw, lattice)
+    held = "float64" if real and not whole else "int64"
+    inside = raw.cast("int64") - lattice.low if whole else _rounded(raw, lattice, held)
     top = raw.notnull() if whole else raw <= math.inf  # not `isnan`, which is false for a null on Spark
     index = ibis.cases(
         ((raw > low) & (raw < high), inside),
-        (raw <= low, ibis.literal(0, "int64")),
-        (top, ibis.literal(lattice.width, "int64")),
-        else_=ibis.null("int64"),
+        (raw <= low, ibis.literal(0, held)),
+        (top, ibis.literal(lattice.width, held)),
+        else_=ibis.null(held),
     )
     if space.missing is None:
         return index
-    return index.fill_null(ibis.literal(lattice.index(space.missing) - lattice.low, "int64"))
+    return index.fill_null(ibis.literal(lattice.index(space.missing) - lattice.low, held))
 
 
-def _rounded(value: Any, lattice: Lattice) -> Any:
+def _rounded(value: Any, lattice: Lattice, held: str) -> Any:
     """`Lattice.index`, operation by operation."""
     numerator, denominator = lattice.step.numerator, lattice.step.denominator
     scaled = value if denominator == 1 else value * float(denominator)
     scaled = scaled if numerator == 1 else scaled / float(numerator)
-    index = (scaled + 0.5).floor().cast("int64")
+    index = (scaled + 0.5).floor().cast(held)
     index = index - lattice.low if lattice.low else index
     if lattice.rounding_stays_inside:
         return index

@@ -21,12 +21,14 @@ __all__ = ["LIMB", "compiled", "limbs"]
 LIMB = 26  # bits of a summand added up at a time: 2^37 rows of one limb stay within 63 bits
 
 
-def compiled(statistic: Statistic, schema: Schema, table: Any) -> Any:
+def compiled(statistic: Statistic, schema: Schema, table: Any, real: bool = False) -> Any:
     """The expression whose rows are the statistic's answer: whole numbers, all of them within the public cells.
 
+    With `real`, measured columns that come from floats are added up as floats.  Whole numbers that are not
+    negative add up exactly in any order while the total stays below 2^53: the caller checks that with the counts.
     Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`.
     """
-    rows = counted_rows(statistic, schema, table)
+    rows = counted_rows(statistic, schema, table, real)
     if statistic.where is not None:
         rows = rows.filter(_holds(statistic.where, schema, rows))
     if isinstance(statistic, Distinct):
@@ -61,6 +63,9 @@ def _totals(statistic: Aggregation, schema: Schema, rows: Any) -> dict[str, Any]
             totals[f"sum{i}_0"] = index.count()
             continue
         summand = index if measure.power == 1 else index * index
+        if summand.type().is_floating():
+            totals[f"sum{i}_0"] = summand.sum()
+            continue
         parts = limbs(measure, schema)
         for j in range(parts):
             part = summand >> (LIMB * j) if j else summand

@@ -14,12 +14,14 @@ from sfumato.engines.coercion import check_type
 from sfumato.engines.compilation import LIMB, compiled, limbs
 from sfumato.errors import EngineError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
-from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Statistic
+from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Statistic
 from sfumato.queries.grouping import Cells
 from sfumato.schema import Schema
 from sfumato.spaces import Integers, Interval
 
 __all__ = ["Counted", "Table"]
+
+EXACT = 2**53  # whole numbers below it are exact as floats
 
 Counted = tuple[Any, Any, Any]  # cells, values, counts
 
@@ -63,10 +65,10 @@ class Table:
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
+            if isinstance(statistic, Aggregation):
+                return self._added(statistic)
             with quiet():
                 result = compiled(statistic, self.schema, self.source).to_pyarrow()
-            if isinstance(statistic, Aggregation):
-                return _totals(result, statistic, self.schema)
             if isinstance(statistic, Frequencies):
                 return _counted(result, statistic, self.schema)
             assert isinstance(statistic, Distinct)
@@ -76,13 +78,36 @@ class Table:
         except Exception:
             return None
 
+    def _added(self, statistic: Aggregation) -> Any:
+        """Sums of floats where they are exact, which is faster; else sums of integers in limbs."""
+        counted = {measure.column for measure in statistic.measures if measure.power == 0}
+        real = all(measure.column in counted for measure in statistic.measures)
+        with quiet():
+            result = compiled(statistic, self.schema, self.source, real).to_pyarrow()
+            if not _exact(result, statistic, self.schema):
+                result = compiled(statistic, self.schema, self.source).to_pyarrow()
+        return _totals(result, statistic, self.schema)
+
+
+def _exact(result: pa.Table, statistic: Aggregation, schema: Schema) -> bool:
+    """Whether every sum of floats stayed below 2^53, by the counts of what was added up."""
+    for i, measure in enumerate(statistic.measures):
+        if pa.types.is_floating(result[f"sum{i}_0"].type):
+            counted = statistic.measures.index(Measure(measure.column))
+            most = int(_whole(result[f"sum{counted}_0"]).max(initial=0))
+            width: int = schema.space(measure.column or "").lattice.width  # type: ignore[attr-defined]
+            if most * width**measure.power >= EXACT:
+                return False
+    return True
+
 
 def _totals(result: pa.Table, statistic: Aggregation, schema: Schema) -> Any:
     """An object array of Python integers, of shape (measures, cells)."""
     places = _cell_numbers(result, statistic.cells)
     totals = np.zeros((len(statistic.measures), statistic.cells.count), dtype=object)
     for i, measure in enumerate(statistic.measures):
-        parts = [_whole(result[f"sum{i}_{j}"]).astype(object) for j in range(limbs(measure, schema))]
+        real = pa.types.is_floating(result[f"sum{i}_0"].type)
+        parts = [_whole(result[f"sum{i}_{j}"]).astype(object) for j in range(1 if real else limbs(measure, schema))]
         totals[i, places] = sum(part << (LIMB * j) for j, part in enumerate(parts))
     return totals
 

@@ -10,6 +10,7 @@ from sfumato.engines.bounding import bounded
 from sfumato.engines.coercion import coerced, lookup
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Frequencies, Statistic
+from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Both, Either, Negated, Predicate
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Interval, Subsets, Texts
@@ -25,12 +26,13 @@ def held(name: str) -> str:
     return f"c_{name}"
 
 
-def counted_rows(statistic: Statistic, schema: Schema, table: Any) -> Any:
-    """The coerced rows; for persons, the bounded ones."""
+def counted_rows(statistic: Statistic, schema: Schema, table: Any, real: bool = False) -> Any:
+    """The coerced rows; for persons, the bounded ones.  `real`: see `compiled`."""
     if isinstance(schema.unit, Person):
         return _of_persons(schema, schema.unit, table)
     wanted = _mentioned_columns(statistic, schema)
-    columns = {held(name): coerced(table[name], schema.columns[name]) for name in wanted}
+    other = _mentioned(statistic.where) + [key.column for key in getattr(statistic, "cells", Cells(())).keys]
+    columns = {held(name): coerced(table[name], schema.columns[name], real and name not in other) for name in wanted}
     return table.select(**columns) if columns else table
 
 

@@ -25,7 +25,7 @@ from sfumato.sampling import DiscreteLaplace, RoundedNormal
 __all__ = ["ratio_interval"]
 
 Floats = npt.NDArray[np.float64]
-HALVINGS = 60
+HALVINGS = 40
 
 
 def ratio_interval(a: Floats, b: Floats, noise: Noise, beta: float) -> Bounds:
@@ -42,10 +42,9 @@ def ratio_interval(a: Floats, b: Floats, noise: Noise, beta: float) -> Bounds:
 
 def _end(center: Floats, total: Floats, noise: Noise, beta: float, side: float) -> Floats:
     """Bisect outward from the center for the last kept p, rounding outward."""
-    inner, outer = (
-        center.copy(),
-        np.where(side < 0, np.minimum(center, 0.0), np.maximum(center, 1.0)),
-    )
+    reach = side * (2.0 * noise.quantile(beta / 2) + 2.0) / total  # beyond q(p) / total for every p
+    edge = np.minimum(center, 0.0) if side < 0 else np.maximum(center, 1.0)
+    inner, outer = center, np.maximum(center + reach, edge) if side < 0 else np.minimum(center + reach, edge)
     for _ in range(HALVINGS):
         middle = (inner + outer) / 2
         kept = _kept(np.clip(middle, 0.0, 1.0), total * np.abs(center - middle), noise, beta)
