@@ -47,8 +47,7 @@ def bind(query: Query, schema: Schema) -> Question:
         if len(query.keys) > 1:
             raise UnsupportedQuery("discovered(...) must be the only key of its query")
         return Keys(query, schema)
-    if query.condition is not None:
-        query.condition.bind(schema)  # type: ignore[union-attr]
+    query.bound_condition(schema)
     if query.kind == "workload":
         return bind_workload(query, schema)
     cells = bind_cells(query.keys, schema)

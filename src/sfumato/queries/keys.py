@@ -56,9 +56,7 @@ class Keys:
     @property
     def statistic(self) -> Distinct:
         """What the engine is asked."""
-        condition = self.query.condition
-        bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
-        return Distinct(bound, self.column)
+        return Distinct(self.query.bound_condition(self.schema), self.column)
 
     def accuracy(self, mechanism: Any, beta: float) -> str:
         """The error to expect, in words."""

@@ -51,9 +51,7 @@ class Popular:
     @property
     def statistic(self) -> Frequencies:
         """What the engine is asked."""
-        condition = self.query.condition
-        bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
-        return Frequencies(bound, self.cells, self.query.column or "")
+        return Frequencies(self.query.bound_condition(self.schema), self.cells, self.query.column or "")
 
     @property
     def spread(self) -> int:

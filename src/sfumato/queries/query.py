@@ -12,6 +12,7 @@ from sfumato.queries.grouping import Bins, Discovered, Grouping
 from sfumato.queries.linear.families import Part, part_from
 from sfumato.queries.parsing import condition
 from sfumato.queries.predicates import Predicate
+from sfumato.schema import Schema
 
 __all__ = [
     "KINDS",
@@ -54,6 +55,10 @@ class Query:
     def by(self, *keys: Grouping) -> Query:
         """The same question for each cell of public keys, or of one `discovered` key."""
         return replace(self, keys=(*self.keys, *keys))
+
+    def bound_condition(self, schema: Schema) -> Predicate | None:
+        """The condition in the lattice indices and labels of `schema`."""
+        return None if self.condition is None else self.condition.bind(schema)  # type: ignore[union-attr]
 
     @property
     def name(self) -> str:

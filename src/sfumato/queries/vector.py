@@ -104,9 +104,7 @@ class VectorQuestion(ABC):
     @property
     def statistic(self) -> Aggregation:
         """What the engine is asked."""
-        condition = self.query.condition
-        bound = condition.bind(self.schema) if condition is not None else None  # type: ignore[union-attr]
-        return Aggregation(bound, self.cells, self.measures)
+        return Aggregation(self.query.bound_condition(self.schema), self.cells, self.measures)
 
     def table(self, noisy: Integers, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
         """The public columns: keys, estimate, and the interval's ends."""
