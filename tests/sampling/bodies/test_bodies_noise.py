@@ -94,6 +94,29 @@ def test_normals_and_gauges_of_a_walk_fit(hull):
     assert gauges[:20] == pytest.approx(hull.gauge_by_program(path.points[:20] @ hull.frame.lift.T), rel=1e-8)
 
 
+def test_a_long_walk_over_degenerate_facets_stays_sound():
+    """Differences of sign columns: facets hold many columns, and dependent ones must not enter a basis together."""
+    first, second = np.triu_indices(40, 1)
+    columns = signs(40, 14)
+    hull = Hull(columns[:, first] - columns[:, second])
+    path = bounce(hull.frame, 1500, 3, seeded(3))
+    assert np.abs(path.normals @ hull.frame.columns).max() <= 1 + 1e-7
+    last = path.points[-10:]
+    gauges = (last * path.normals[-10:]).sum(axis=1)
+    assert gauges == pytest.approx(hull.gauge_by_program(last @ hull.frame.lift.T), rel=1e-8)
+    assert stein_gap(path.points[None], path.normals[None]) < 7
+
+
+def test_a_spoiled_state_is_noticed():
+    state = facets.locate(SMALL.frame.columns, np.array([0.3, -0.2, 0.9, 0.1, 0.5]))
+    assert facets.healthy(SMALL.frame.columns, state)
+    state[7][:] = 1e9
+    assert not facets.healthy(SMALL.frame.columns, state)
+    state[7][:] = 0.0
+    state[4][:] *= 1.01
+    assert not facets.healthy(SMALL.frame.columns, state)
+
+
 def test_points_outside_the_span_have_no_gauge():
     assert PLANE.gauge([[1.0, 1.0, 0.0]]).tolist() == [math.inf]
     assert not PLANE.contains([[1.0, 1.0, 0.0]])[0]

@@ -19,7 +19,7 @@ from numba import njit
 
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
-from sfumato.sampling.bodies.facets import FAST, aim, exit_time, leave, move, point, workroom
+from sfumato.sampling.bodies.facets import FAST, MOST, aim, exit_time, leave, move, point, workroom
 from sfumato.sampling.bodies.frame import Frame
 from sfumato.sampling.bodies.reals import Reals, normals
 
@@ -51,11 +51,26 @@ def bounce(frame: Frame, records: int, thin: int, rng: Rng) -> Path:
     state = facets.locate(columns, normals((rank,), rng))
     points, ys = np.empty((records, rank)), np.empty((records, rank))
     clock = np.zeros(3)  # left of the leg, of the time to the next redrawing, and of the exponential clock
-    done = -(burn_in(rank) // thin + 1) * thin
+    done = began = -(burn_in(rank) // thin + 1) * thin
+    pivots, good = 0, point_of(columns, state)
     while done < (records - 1) * thin + 1:
         words = rng.words(BLOCK + 4 * rank)
         done = run(columns, state, clock, words, done, thin, points, ys)
-    return Path(points, ys, int(state[1][1]))
+        if facets.healthy(columns, state):
+            good = point_of(columns, state)
+        else:  # rounding spoiled the block: return to where it began, and do its records again
+            pivots += int(state[1][1])
+            state, clock = facets.locate(columns, good), np.zeros(3)
+            done = began
+        began = done
+    return Path(points, ys, pivots + int(state[1][1]))
+
+
+def point_of(columns: Reals, state: facets.Facets) -> Reals:
+    """The point of a state."""
+    out = np.empty(columns.shape[0])
+    point(columns, state, out)
+    return out
 
 
 @njit(cache=True)
@@ -112,8 +127,8 @@ def run(columns, state, clock, words, done, thin, points, ys):  # type: ignore[n
     d = columns.shape[0]
     weights, speeds = state[6], state[7]
     room = workroom(columns)
-    used = 0
-    while used + 2 * d + 4 < words.size:
+    used, last = 0, state[1][1] + MOST
+    while used + 2 * d + 4 < words.size and state[1][1] < last:
         if clock[0] <= 0.0:
             used = refresh(state, words, used)
             clock[0] = LEG

@@ -21,14 +21,17 @@ from numba import njit
 from sfumato.errors import ParameterError
 from sfumato.sampling.bodies.reals import Reals
 
-__all__ = ["Facets", "fresh", "leave", "locate", "recompute"]
+__all__ = ["Facets", "fresh", "healthy", "leave", "locate", "recompute"]
 
-TIE = 1e-11
-SMALLEST = 1e-10  # pivots below this are rounding
+TIE = 1e-10
+SMALLEST = 1e-8  # pivots below this are rounding: a column so nearly dependent on the others may wait
 HUGE = 1e300
 NUDGES = (0.0, 0.1, 0.3, 0.7, 1.7)  # towards general position, where a point lies on a lower face
 NUDGE_LEAST = 1e-9
-FRESHEN = 400  # pivots between two recomputations of the inverse basis
+DRIFT = 1e-7  # relative difference of a pivot's two computations that shows a spoiled inverse
+MOST = 200_000  # pivots on a straight line before it is given up
+ASTRAY = 1e-7  # of a normal's products above 1, and of a point from where it should be, relative
+FRESHEN = 200  # pivots between two recomputations of the inverse basis
 
 FAST = {"reassoc", "contract", "nsz", "nnan", "arcp"}  # sums may be reordered; nothing here is NaN
 
@@ -122,25 +125,31 @@ def leave(columns, state, leaving, room):  # type: ignore[no-untyped-def]
     basis, counts, signs, inverse, normal, products, weights, speeds = state
     alpha, steps, shift, new = room
     d, n = columns.shape
-    alpha[:] = 0.0
-    for i in range(d):
-        scale = inverse[leaving, i]
-        for j in range(n):
-            alpha[j] += scale * columns[i, j]
-    for k in range(d):
-        if k != leaving:
-            alpha[basis[k]] = 0.0
-    column, sign, step = entering(alpha, products, steps)
+    column, sign, step = 0, 1.0, 0.0
+    for attempt in range(2):
+        alpha[:] = 0.0
+        for i in range(d):
+            scale = inverse[leaving, i]
+            for j in range(n):
+                alpha[j] += scale * columns[i, j]
+        for k in range(d):
+            if k != leaving:
+                alpha[basis[k]] = 0.0
+        column, sign, step = entering(alpha, products, steps)
+        for i in range(d):
+            new[i] = sign * columns[i, column]
+        for k in range(d):
+            total = 0.0
+            for i in range(d):
+                total += inverse[k, i] * new[i]
+            shift[k] = total
+        if attempt == 1 or counts[0] == 0 or abs(shift[leaving] - sign * alpha[column]) <= DRIFT * abs(shift[leaving]):
+            break
+        recompute(columns, state)  # the inverse has drifted: the same pivot again from a fresh one
     for j in range(n):
         products[j] -= step * alpha[j]
     for i in range(d):
         normal[i] -= step * inverse[leaving, i]
-        new[i] = sign * columns[i, column]
-    for k in range(d):
-        total = 0.0
-        for i in range(d):
-            total += inverse[k, i] * new[i]
-        shift[k] = total
     scale = 1.0 / shift[leaving]
     for i in range(d):
         inverse[leaving, i] *= scale
@@ -208,17 +217,18 @@ def turn(speeds):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def advance(columns, state, duration, room):  # type: ignore[no-untyped-def]
-    """Move straight for `duration`."""
+    """Move straight for `duration`; whether that succeeded."""
     weights, speeds = state[6], state[7]
     left = duration
-    while True:
+    for _ in range(MOST):
         time, leaving = exit_time(weights, speeds)
         if time >= left:
             move(weights, speeds, left)
-            return
+            return True
         move(weights, speeds, time)
         left -= time
         leave(columns, state, leaving, room)
+    return False
 
 
 @njit(cache=True)
@@ -228,8 +238,22 @@ def gauges(columns, state, targets, out):  # type: ignore[no-untyped-def]
     for row in range(targets.shape[0]):
         point(columns, state, here)
         aim(state, targets[row] - here)
-        advance(columns, state, 1.0, room)
-        out[row] = state[6].sum()
+        arrived = advance(columns, state, 1.0, room)
+        point(columns, state, here)
+        gap, size = 0.0, 0.0
+        for i in range(here.size):
+            gap = max(gap, abs(here[i] - targets[row, i]))
+            size = max(size, abs(targets[row, i]))
+        out[row] = state[6].sum() if arrived and gap <= ASTRAY * size else np.nan
+
+
+def healthy(columns: Reals, state: Facets) -> bool:
+    """Whether the normal is that of a facet, and weights and velocity are what they can be."""
+    normal, weights, speeds = state[4], state[6], state[7]
+    velocity = (columns[:, state[0]] * state[2]) @ speeds
+    numbers = bool(np.isfinite(weights).all() and np.isfinite(speeds).all() and np.isfinite(normal).all())
+    d = len(weights)
+    return numbers and bool(np.abs(normal @ columns).max() <= 1 + ASTRAY and velocity @ velocity <= 50 * (d + 10))
 
 
 def locate(columns: Reals, z: Reals) -> Facets:

@@ -133,6 +133,9 @@ def gauge_by_pivots(coordinates: Frame, points: Reals) -> Reals:
         state = facets.locate(coordinates.columns, start(coordinates))
         found = np.empty(some.size)
         facets.gauges(coordinates.columns, state, np.ascontiguousarray(points[some]), found)
+        lost = np.isnan(found)  # a walk that rounding led astray
+        if lost.any():
+            found[lost] = gauge_by_program(coordinates.columns, points[some][lost])
         out[some] = found
     return out
 

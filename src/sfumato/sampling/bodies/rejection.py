@@ -14,7 +14,7 @@ from numba import njit
 
 from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies import facets
-from sfumato.sampling.bodies.facets import aim, exit_time, leave, move, point, workroom
+from sfumato.sampling.bodies.facets import MOST, aim, exit_time, leave, move, point, workroom
 from sfumato.sampling.bodies.reals import Reals, gammas, normals, uniforms
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ def propose(hull: Hull, count: int, rng: Rng) -> tuple[Reals, Reals]:
     state = facets.locate(frame.columns, normals((frame.rank,), rng))
     gauges = np.empty(count)
     screen(frame.columns, state, np.ascontiguousarray(points @ frame.drop.T), gauges)
+    lost = np.isnan(gauges)
+    if lost.any():
+        gauges[lost] = hull.gauge_by_program(points[lost])
     return points, gauges
 
 
@@ -71,7 +74,8 @@ def screen(columns, state, targets, out):  # type: ignore[no-untyped-def]
         point(columns, state, here)
         aim(state, targets[row] - here)
         left = 1.0
-        while True:
+        out[row] = np.nan  # unless the walk arrives
+        for _ in range(MOST):
             reached = (normal * targets[row]).sum()
             if reached > 1.0 + 1e-9:
                 out[row] = reached
