@@ -52,7 +52,7 @@ audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a s
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
-	for figure in noise engine ledger accounting auditing; do \
+	for figure in noise engine ledger accounting auditing geometry; do \
 		$(VENV)-bench/bin/python benchmarks/$$figure.py --json || exit 1; done
 
 clean:  ## Remove what the targets made (never a ledger outside demo/)
