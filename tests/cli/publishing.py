@@ -46,8 +46,8 @@ def prepare(place: Path) -> None:
     (place / "plan.toml").write_text("\n".join(lines))
 
 
-def publisher(place: Path) -> int:
-    """A child that publishes the plan, silently."""
+def publisher(place: Path, linger: bool = False) -> int:
+    """A child that publishes the plan, silently; with `linger` it stays until it is killed."""
     child = os.fork()
     if child:
         return child
@@ -57,6 +57,8 @@ def publisher(place: Path) -> int:
         os.dup2(silence, 2)
         sfumato_main(["publish", str(place / "plan.toml"), "--out", str(place / "out")])
     except SystemExit as ended:
+        if linger:
+            signal.pause()
         os._exit(int(ended.code or 0))
     finally:
         os._exit(99)
@@ -96,11 +98,12 @@ def drill(directory: Path, kills: int, seed: int) -> dict[str, object]:
         if turn % 2 == 0:
             prepare(place)
         before = {path: load(path).to_json() for path in files(place)}
-        child = publisher(place)
+        child = publisher(place, linger=True)
         target = len(before) + moments.randrange(0, max(1, 2 * COUNT - len(before)))
-        while len(files(place)) < target and os.waitpid(child, os.WNOHANG) == (0, 0):
+        patience = time.monotonic() + 60
+        while len(files(place)) < target and time.monotonic() < patience:
             time.sleep(0.001)
-        time.sleep(moments.uniform(0, 0.1))  # one release takes about as long
+        time.sleep(moments.uniform(0, 0.03))  # one release takes about as long
         os.kill(child, signal.SIGKILL)
         killed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         partial += 0 < len(files(place)) < 2 * COUNT
