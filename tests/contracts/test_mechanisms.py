@@ -70,6 +70,7 @@ CASES = [
     (KeyDiscovery, KEYS, APPROXIMATE, np.array([7, 1, 30])),
     (Strategy, PREFIXES, PURE, np.arange(21)),
     (EllipticGaussian, PREFIXES, CONCENTRATED, np.arange(21)),
+    (EllipticGaussian, PREFIXES, APPROXIMATE, np.arange(21)),
     (RandomizedResponse, Categories(["a", "b", "c"]), APPROXIMATE, np.array([0, 2, 1])),
 ]
 BODIES = {NoiseBody, NIM}  # noise of convex bodies: rebuilt through the archive, under their own tests

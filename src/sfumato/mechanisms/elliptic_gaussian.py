@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Lattice, smallest_scale
+from sfumato.mechanisms.additive import Lattice, approximate, smallest_scale
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
@@ -79,7 +79,9 @@ class EllipticGaussian:
         """What one release costs between tables `distance` units apart."""
         moved = distance * _moved(self.query, self.measurement)
         if self.epsilon is not None:
-            return Approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon) if moved else 0.0)
+            if not moved:
+                return Approximate(0.0, 0.0)
+            return approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
         return Concentrated(gaussian_rho(moved, self.sigma))
 
     def error(self, beta: float = 0.05) -> float:
