@@ -25,7 +25,7 @@ from sfumato.sampling import DiscreteLaplace, RoundedNormal
 __all__ = ["ratio_interval"]
 
 Floats = npt.NDArray[np.float64]
-HALVINGS = 40
+HALVINGS = 32
 
 
 def ratio_interval(a: Floats, b: Floats, noise: Noise, beta: float) -> Bounds:
