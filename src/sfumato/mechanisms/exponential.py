@@ -16,20 +16,17 @@ Assumes.     Nothing beyond random bits: the choice is exact, with no floating-p
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-
-import numpy as np
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.selection import (
     Chosen,
     Counts,
     checked_rate,
-    checked_scores,
     concentrated_cost,
     concentrated_rate,
-    peeled,
+    most_popular,
+    popularity_error,
     pure_cost,
     pure_rate,
 )
@@ -71,15 +68,11 @@ class Exponential:
 
     def error(self, beta: float = 0.05) -> float:
         """How much less popular than the best a choice can be, but for probability `beta` over all choices."""
-        choices = self.query.query.k * max(1, self.query.cells.count)
-        return math.log(len(self.query.items) * choices / beta) / self.rate
+        return popularity_error(self.query, self.rate, beta)
 
     def release(self, answer: Counts, rng: Rng) -> Chosen:
         """The positions of the chosen items, of shape (cells, k).  `answer`: exact counts (cells, items)."""
-        scores = checked_scores(answer, self.query.cells.count, len(self.query.items), self.query.name)
-        k = self.query.query.k
-        picks = [peeled(cell, k, lambda excess: choose(excess, self.rate, rng)) for cell in scores]
-        return np.array(picks, dtype=np.int64).reshape(len(scores), k)
+        return most_popular(self.query, answer, lambda excess: choose(excess, self.rate, rng))
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""

@@ -10,39 +10,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import ceil_float, floor_float, round_down
+from sfumato.queries.popular import Popular
 
 __all__ = [
     "Chosen",
     "Counts",
-    "Selectable",
     "checked_rate",
     "checked_scores",
     "concentrated_cost",
     "concentrated_rate",
+    "most_popular",
     "peeled",
+    "popularity_error",
     "pure_cost",
     "pure_rate",
 ]
 
 Counts = npt.NDArray[np.int64]
 Chosen = npt.NDArray[np.int64]
-
-
-class Selectable(Protocol):
-    """A question that ranks candidates by scores; one unit changes all scores within `spread` of one another."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def spread(self) -> int: ...
 
 
 def pure_cost(rate: float, spread: int, rounds: int | Fraction) -> float:
@@ -88,6 +80,22 @@ def peeled(scores: Counts, k: int, pick: Callable[[Counts], int]) -> list[int]:
         chosen.append(int(left[place]))
         left = np.delete(left, place)
     return chosen
+
+
+def most_popular(query: Popular, answer: Any, pick: Callable[[Counts], int]) -> Chosen:
+    """The positions of the k items that `pick` chooses in each cell, of shape (cells, k)."""
+    scores, k = checked_scores(answer, query.cells.count, len(query.items), query.name), query.query.k
+    picks = [peeled(cell, k, pick) for cell in scores]
+    return np.array(picks, dtype=np.int64).reshape(len(scores), k)
+
+
+def popularity_error(query: Popular, rate: float, beta: float) -> float:
+    """How much less popular than the best a choice can be, but for probability `beta` over all choices.
+
+    Each choice has P(score < best - t) <= |items| exp(-rate t); a union bound over the choices of all cells.
+    """
+    choices = query.query.k * max(1, query.cells.count)
+    return math.log(len(query.items) * choices / beta) / rate
 
 
 def checked_scores(scores: Any, cells: int, candidates: int, name: str) -> Counts:
