@@ -6,6 +6,7 @@ __all__ = [
     "EngineError",
     "LedgerError",
     "ParameterError",
+    "ReportError",
     "SchemaError",
     "SfumatoError",
     "UnsupportedQuery",
@@ -42,3 +43,7 @@ class LedgerError(SfumatoError):
 
 class EngineError(SfumatoError):
     """The engine failed.  Its own text is withheld, since it may hold a value of the data."""
+
+
+class ReportError(SfumatoError, ValueError):
+    """A local report, or a batch of them, is not what the protocol sends; the reason says which part."""

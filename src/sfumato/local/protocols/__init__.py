@@ -1,0 +1,21 @@
+"""The local protocols, one file each; the closed list by the names that go over the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.local.protocols.generalized import GeneralizedResponse
+from sfumato.local.protocols.protocol import Bits, LocalProtocol
+
+__all__ = ["PROTOCOLS", "Bits", "GeneralizedResponse", "LocalProtocol", "protocol_from"]
+
+PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in (GeneralizedResponse,)}
+
+
+def protocol_from(record: dict[str, Any]) -> LocalProtocol:
+    """The protocol that `to_record` wrote; unknown names and parts are refused."""
+    name = record.get("type")
+    if name not in PROTOCOLS:
+        raise ParameterError(f"unknown protocol {name!r}; known are {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[str(name)].from_record(record)

@@ -1,0 +1,57 @@
+"""Any value becomes one of the domain, by a public rule, and never raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+
+__all__ = ["positions", "records"]
+
+
+def records(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """One entry a person, whatever it holds; only the shape of an array, which is public, is refused."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ParameterError(f"values must be one-dimensional, one a person; got shape {values.shape}")
+        return values
+    listed = list(values) if isinstance(values, list | tuple | range) else [values]
+    try:
+        found = np.asarray(listed)
+    except (ValueError, TypeError, OverflowError):
+        found = np.empty(0)
+    if found.shape == (len(listed),) and found.dtype.kind in "biuf":
+        return found
+    loose = np.empty(len(listed), dtype=object)
+    for i, value in enumerate(listed):
+        loose[i] = value
+    return loose
+
+
+def positions(values: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
+    """Positions in [0, k); everything else counts as the last category, k - 1: declare one for it.
+
+    >>> positions([0, 2, -1, 7, None, "x", 1.0, float("nan")], 4).tolist()
+    [0, 2, 3, 3, 3, 3, 1, 3]
+    """
+    raw = records(values)
+    if raw.dtype.kind not in "biuf":
+        raw = np.array([_number(value) for value in raw], dtype=np.float64)
+    if raw.dtype.kind == "b":
+        raw = raw.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        inside = (raw >= 0) & (raw < k)
+        if raw.dtype.kind == "f":
+            inside &= raw == np.floor(raw)
+    return np.where(inside, raw, k - 1).astype(np.int64)
+
+
+def _number(value: object) -> float:
+    """A number as a float; anything else, texts included, as NaN."""
+    try:
+        return float(value) if isinstance(value, int | float | np.number) else np.nan
+    except (OverflowError, TypeError):
+        return np.nan

@@ -1,0 +1,176 @@
+"""What every local protocol is: a frozen, exactly known channel from one person's value to one report.
+
+The life of a protocol: `calibrate(domain, target)` chooses it, `randomize` runs at the owner, `encode` and `decode`
+cross the wire, `tally` turns reports into statistics that add up over pieces, `estimate` makes them unbiased, `variance`
+says how far off they are.  `guarantee` is the exact loss of the channel that is really drawn, rounded up.
+
+A value outside the domain never raises: `randomize` coerces it by the rule its class documents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError, ReportError
+from sfumato.privacy.guarantees import Approximate, Pure
+
+__all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Reports", "Tally", "Words"]
+
+Words = npt.NDArray[np.uint64]
+Reports = npt.NDArray[np.unsignedinteger[Any]]
+Tally = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Matrix = list[list[Fraction]]
+
+MOST_ENTRIES = 1 << 20  # of a channel that is written out in full
+
+
+class Bits(Protocol):
+    """Independent uniform 64-bit words: `client.SystemBits`, or a generator of `sfumato.randomness`."""
+
+    def words(self, count: int) -> Words:
+        """The next `count` words."""
+        ...
+
+
+class LocalProtocol(ABC):
+    """A local randomizer with its estimator; subclasses are frozen dataclasses of public parameters."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]  # on the wire and in records; never changes its meaning
+    goal: ClassVar[str]  # what `estimate` estimates: "frequencies", "mean", "means" or "distribution"
+
+    @abstractmethod
+    def guarantee(self) -> Pure | Approximate:
+        """The loss of one report between any two values, rounded up."""
+
+    @abstractmethod
+    def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
+        """One report for each value: (n,), or (n, columns), of unsigned integers."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The unsigned integers of a report, little-endian."""
+
+    @property
+    def columns(self) -> int:
+        """How many integers a report has; 0 if it is a single one and reports are flat."""
+        return 0
+
+    @abstractmethod
+    def valid(self, reports: Reports) -> npt.NDArray[np.bool_]:
+        """Which reports this protocol can have sent."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The length of the tally."""
+
+    @abstractmethod
+    def tally(self, reports: Reports) -> Tally:
+        """The sufficient statistics of valid reports; those of pieces add up to those of the whole."""
+
+    @abstractmethod
+    def estimate(self, tally: Tally, n: int) -> Floats:
+        """Unbiased estimates from the tally of n reports."""
+
+    @abstractmethod
+    def variance(self, n: int, truth: npt.ArrayLike | None = None) -> Floats:
+        """The exact variance of each estimate for given data, over the protocol's coins; the worst without `truth`.
+
+        `truth` is the vector of frequencies, or (for means) the values, of which one or many stand for all n.
+        """
+
+    @abstractmethod
+    def outputs(self) -> Reports:
+        """Every report, in the order of the columns of `channel`."""
+
+    @abstractmethod
+    def channel(self) -> Matrix:
+        """The exact probabilities of `outputs`, a row for each value of the domain."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """What leaves the device, for its owner."""
+
+    @property
+    def report_bytes(self) -> int:
+        """The size of one report on the wire."""
+        return max(1, self.columns) * self.dtype.itemsize
+
+    def encode(self, reports: Reports) -> bytes:
+        """Reports as fixed-width little-endian records."""
+        shape = reports.shape[1:]
+        if shape != ((self.columns,) if self.columns else ()):
+            raise ParameterError(f"reports need the shape (n, {self.columns or ''}), got {reports.shape}")
+        return np.ascontiguousarray(reports, dtype=self.dtype).tobytes()
+
+    def decode(self, payload: bytes) -> Reports:
+        """The reports of `encode`; a payload of broken length is refused."""
+        if len(payload) % self.report_bytes:
+            raise ReportError(
+                f"payload is truncated: {len(payload)} bytes are no whole number of {self.report_bytes}-byte reports"
+            )
+        flat: Reports = np.frombuffer(payload, dtype=self.dtype)
+        return flat.reshape(-1, self.columns) if self.columns else flat
+
+    def to_record(self) -> dict[str, object]:
+        """The public parameters as plain values; `protocol_from` reads them back."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}  # type: ignore[arg-type]
+        return {"type": self.name, **{name: _plain(value) for name, value in values.items()}}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        """The protocol that `to_record` wrote."""
+        kinds = {part.name: str(part.type) for part in fields(cls)}  # type: ignore[arg-type]
+        parts = {name: value for name, value in record.items() if name != "type"}
+        if parts.keys() != kinds.keys() or record.get("type") != cls.name:
+            raise ParameterError(f"a {cls.name} protocol has the parts {sorted(kinds)}, got {sorted(parts)}")
+        return cls(**{name: _restored(name, kinds[name], value) for name, value in parts.items()})
+
+    @property
+    def digest(self) -> bytes:
+        """Sixteen bytes that name the protocol with all its parameters."""
+        text = json.dumps(self.to_record(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).digest()[:16]
+
+    def check_entries(self, entries: int) -> None:
+        """Refuse to write out a channel that is too large."""
+        if entries > MOST_ENTRIES:
+            raise ParameterError(f"the channel has {entries} entries, more than {MOST_ENTRIES}; use a smaller domain")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, LocalProtocol):
+        return value.to_record()
+    return value
+
+
+def _restored(name: str, kind: str, value: Any) -> Any:
+    """A part of a record, checked against the kind of its field."""
+    if kind == "LocalProtocol" and isinstance(value, dict):
+        from sfumato.local.protocols import protocol_from  # the closed list knows this module
+
+        return protocol_from(value)
+    if kind == "Fraction" and isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise ParameterError(f"{name} must be a fraction such as '1/2'") from None
+    if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise ParameterError(f"{name} must be of type {kind}")
