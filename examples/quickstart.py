@@ -51,7 +51,7 @@ def main() -> None:
     print(f"\n{ages.to_pandas().to_string(index=False)}\ncertificate  {ages.certificate.words()}")
 
     again = session.release(question, spend=sf.Pure(0.5))  # stored: the same bytes, at no cost
-    assert again.to_json() == release.to_json()
+    assert again.to_bytes() == release.to_bytes()
     release.plot().save(directory / "salaries.svg")
     release.save(directory / "salaries.json")
     print(f"\nleft to spend {session.remaining}; picture, release and ledger are in {directory}")

@@ -65,6 +65,13 @@ def coerced(value, space):
     return round(Fraction(point) / space.lattice.step)
 
 
+def position(value, space):
+    """A coerced value as rows are streamed: the index above the lower bound, or the label's place; -1 for missing."""
+    if isinstance(space, Categories):
+        return space.values.index(value) if value in space.values else -1
+    return -1 if value is None else value - space.lattice.low
+
+
 def place(row, schema):
     """A row's place among those of its person."""
     numbers, texts = [], []

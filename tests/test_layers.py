@@ -12,8 +12,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 # From the bottom up; a module may import its own layer and those before it.
 LAYERS = (
     "errors", "numeric", "version", "randomness", "privacy", "spaces", "schema", "sampling", "certificate", "release",
-    "queries", "mechanisms", "bounds", "planner", "archive", "synthesis", "local", "auditing", "engines", "ledger",
-    "session", "plans", "report", "cli",
+    "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis", "archive", "local", "auditing", "engines",
+    "ledger", "publishing", "session", "plans", "report", "cli",
 )  # fmt: skip
 LAZY = {("release", "report")}  # plots are imported inside the function that draws them
 

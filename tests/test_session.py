@@ -156,7 +156,7 @@ def test_what_is_shown_is_what_is_stored(tmp_path):
     here = session(tmp_path)
     release = here.release(sf.mean("salary").by("state"), spend=sf.Pure(0.5))
     stored = here.ledger.find(release.name, release.provenance.digest)
-    assert stored.content == release.to_json()
+    assert stored.content == release.to_bytes()
     assert stored.charge.head == release.provenance.head
 
 
@@ -168,7 +168,7 @@ def test_a_retry_returns_identical_bytes_at_no_cost(tmp_path, kind):
     first = session(tmp_path).release(KINDS[kind], spend=sf.Pure(0.5), name="mine")
     other = session(tmp_path)
     second = other.release(KINDS[kind], spend=sf.Pure(0.5), name="mine")
-    assert first.to_json() == second.to_json()
+    assert first.to_bytes() == second.to_bytes()
     assert str(first) == str(second)
     assert other.spent == first.guarantee
 
@@ -320,7 +320,7 @@ def test_discovered_keys_end_to_end(tmp_path):
     assert all(truth.to_numpy() <= high)
     assert isinstance(release.certificate, NoBoundKnown)
     assert [part["type"] for part in release.provenance.parts] == ["key-discovery", "laplace"]
-    assert release_from(json.loads(release.to_json())).to_json() == release.to_json()
+    assert release_from(json.loads(release.to_bytes())).to_bytes() == release.to_bytes()
 
 
 @pytest.mark.parametrize("query", [sf.count(), sf.mean("age"), sf.variance("age"), sf.median("age"),
@@ -332,7 +332,7 @@ def test_no_key_held_by_enough_people_is_an_empty_table(tmp_path, query, rows):
     release = here.release(query.by(sf.discovered("city")), spend=spend)
     assert release.keys == ()
     assert release.table().num_rows == 0
-    assert here.release(query.by(sf.discovered("city")), spend=spend).to_json() == release.to_json()
+    assert here.release(query.by(sf.discovered("city")), spend=spend).to_bytes() == release.to_bytes()
     assert str(release)
 
 
@@ -392,7 +392,7 @@ def test_intervals_cover_and_are_not_absurdly_wide(query, most, spend):
 def test_a_release_survives_its_file(tmp_path, suffix, kind):
     release = session(tmp_path).release(KINDS[kind], spend=sf.Pure(0.5))
     again = load(release.save(tmp_path / f"release{suffix}"))
-    assert again.to_json() == release.to_json()
+    assert again.to_bytes() == release.to_bytes()
     assert again.table().equals(release.table())
     assert again.guarantee == release.guarantee
     assert np.array_equal(np.asarray(again.value), np.asarray(release.value))

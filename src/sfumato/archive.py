@@ -1,4 +1,4 @@
-"""Releases read back from JSON, Parquet or the ledger: rebuilt from closed lists, nothing imported by name."""
+"""What was published, read back from files or the ledger: rebuilt from closed lists, nothing imported by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.certificate import certificate_from
-from sfumato.errors import SchemaError
+from sfumato.errors import SchemaError, SfumatoError
 from sfumato.mechanisms import MECHANISMS, NIM, NoiseBody
 from sfumato.privacy.guarantees import guarantee_from
 from sfumato.queries import Query, bind
@@ -18,28 +18,39 @@ from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.shapes import shapes
 from sfumato.queries.linear.workload import Workload
-from sfumato.release import FORMAT, Provenance, Release
+from sfumato.release import FORMAT, Provenance, Release, TableRelease
+from sfumato.release.tables import METADATA
 from sfumato.schema import Schema
 
-__all__ = ["load", "release_from"]
+__all__ = ["TABLES", "load", "read", "release_from"]
+
+# The formats of published tables; a format never changes its meaning.
+TABLES: dict[str, type[TableRelease]] = {}
 
 
-def load(path: str | Path) -> Release:
+def load(path: str | Path) -> Release | Any:
     """The release saved in a `.json` or `.parquet` file."""
     source = Path(path)
     if not source.exists():
         raise SchemaError(f"there is no file {source}; check the path")
     try:
-        if source.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            content = pq.read_schema(source).metadata[b"sfumato.release"]
-        else:
-            content = source.read_bytes()
-        record = json.loads(content)
+        return read(source.read_bytes())
+    except SfumatoError:
+        raise
     except (OSError, ValueError, KeyError, TypeError):
         raise SchemaError(f"{source} does not hold a release; expected {FORMAT} as JSON or Parquet") from None
-    return release_from(record)
+
+
+def read(content: bytes) -> Release | Any:
+    """The publication that was stored as these bytes: a `Release`, or one of the `TABLES`."""
+    if content[:4] != b"PAR1":
+        return release_from(json.loads(content))
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    record = json.loads(pq.read_schema(pa.BufferReader(content)).metadata[METADATA])
+    table = TABLES.get(record.get("format"))
+    return release_from(record) if table is None else table.from_bytes(content)
 
 
 def release_from(record: dict[str, Any]) -> Release:
@@ -73,6 +84,9 @@ def _mechanism(fields: dict[str, Any], question: Any, spend: Any) -> Any:
         raise SchemaError(f"unknown mechanism {kind!r}; known are {', '.join(MECHANISMS)}")
     if kind in ("noise-body", "nim"):
         return _shaped(kind, fields, question, spend)
+    rebuild = getattr(MECHANISMS[kind], "from_record", None)
+    if rebuild is not None:
+        return rebuild(question, fields)
     if "p" in fields:
         fields["p"] = Fraction(fields["p"])
     return MECHANISMS[kind](question, **fields)

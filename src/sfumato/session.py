@@ -6,9 +6,8 @@ spent, and says one generic thing.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.archive import release_from
+from sfumato.archive import read
 from sfumato.bounds import certify
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.engines import Table
@@ -26,6 +25,7 @@ from sfumato.mechanisms.ranks import Ranks
 from sfumato.numeric import ceil_float
 from sfumato.planner import Option, options
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
+from sfumato.publishing import Publication, Recipe
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
@@ -127,39 +127,61 @@ class Session:
         """A private answer.  The same name and question again returns what was stored, at no cost."""
         question = bind(query, self.schema)
         parts = _parts(question, spend, self._allow)
-        title = name or query.name
         specification = {
             "format": FORMAT, "query": query.to_record(), "schema": self.schema.to_record(),
             "spend": to_record(spend),
         }  # fmt: skip
-        key = digest(specification)
+        described = {"query": query.to_record(), "mechanisms": [o.mechanism.to_record() for o, _ in parts]}
+        title = name or query.name
+        return self._published(  # type: ignore[no-any-return]
+            title, digest(specification), _claim(parts), described,
+            lambda provenance: self._answer(title, parts, spend, provenance),
+        )  # fmt: skip
+
+    def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
+        """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""
+        title = name or recipe.title
+        specification = {**recipe.specification(), "schema": self.schema.to_record()}
+        return self._published(
+            title, digest(specification), recipe.guarantee(), recipe.described(),
+            lambda provenance: recipe.publish(title, self._table, self._rng, provenance),
+        )  # fmt: skip
+
+    def _published(
+        self,
+        title: str,
+        key: str,
+        claim: Guarantee,
+        described: dict[str, Any],
+        make: Callable[[Provenance], Publication],
+    ) -> Any:
+        """The stored publication, or one that is charged, computed and stored now."""
         stored = self.ledger.find(title, key)
         if stored is not None:
-            return release_from(json.loads(stored.content))
-        described = {"query": query.to_record(), "mechanisms": [o.mechanism.to_record() for o, _ in parts]}
-        charge = self.ledger.charge(title, key, _claim(parts), described)
-        release = self._stored(title, parts, spend, key, charge)
-        if release is None:  # raised out here, so that the cause is not its context
+            return read(stored.content)
+        charge = self.ledger.charge(title, key, claim, described)
+        publication = self._stored(key, charge, make)
+        if publication is None:  # raised out here, so that the cause is not its context
             raise EngineError(
                 f"release {title!r} failed after its charge, which is spent; ask again to charge and compute "
                 "anew (the cause is withheld, since it may hold data)"
             )
-        return release
+        return publication
 
-    def _stored(
-        self, title: str, parts: list[tuple[Option, Any]], spend: Guarantee, key: str, charge: Charge
-    ) -> Release | None:
-        """The release, computed and durably stored; None if anything failed on the way."""
+    def _stored(self, key: str, charge: Charge, make: Callable[[Provenance], Publication]) -> Publication | None:
+        """The publication, computed and durably stored; None if anything failed on the way."""
+        provenance = Provenance(
+            dataset=self.schema.dataset, unit=self.schema.words(), version=VERSION, digest=key,
+            time=datetime.now(UTC).isoformat(timespec="seconds"), charge=charge.sequence, head=charge.head,
+        )  # fmt: skip
         try:
-            release = self._answer(title, parts, spend, key, charge)
-            self.ledger.store(charge, release.to_json())
+            publication = make(provenance)
+            self.ledger.store(charge, publication.to_bytes())
         except Exception:
             return None
-        return release
+        return publication
 
-    def _answer(
-        self, title: str, parts: list[tuple[Option, Any]], spend: Guarantee, key: str, charge: Charge
-    ) -> Release:
+    def _answer(self, title: str, parts: list[tuple[Option, Any]], spend: Guarantee, provenance: Provenance) -> Release:
         option, question = parts[-1]
         mechanism: Any = option.mechanism
         keys: tuple[str, ...] | None = None
@@ -170,13 +192,9 @@ class Session:
         output = mechanism.release(self._exact(question, mechanism), self._rng)
         if isinstance(question, Workload):
             question = question.read_by(mechanism)
-        provenance = Provenance(
-            dataset=self.schema.dataset, unit=self.schema.words(), version=VERSION, digest=key,
-            time=datetime.now(UTC).isoformat(timespec="seconds"), charge=charge.sequence, head=charge.head,
-            parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts),
-        )  # fmt: skip
+        stamped = replace(provenance, parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts))
         certificate = certify(parts[0][1] if keys is not None else question, mechanism)
-        return Release(title, question, mechanism, output, _claim(parts), certificate, provenance, spend, keys)
+        return Release(title, question, mechanism, output, _claim(parts), certificate, stamped, spend, keys)
 
     def _discover(self, mechanism: Any, question: Keys) -> tuple[str, ...]:
         texts, counts = self._table.answer(question.statistic)
@@ -185,6 +203,8 @@ class Session:
 
     def _exact(self, question: Any, mechanism: Any) -> Any:
         """The exact, secret answer in the form its mechanism takes."""
+        if hasattr(question, "exact"):
+            return question.exact(self._table, mechanism)
         if isinstance(question, Workload) and getattr(mechanism, "on_histogram", False):
             return question.histogram(self._table.answer(question.statistic))
         if isinstance(question, VectorQuestion):

@@ -81,7 +81,7 @@ def examine(place: Path) -> list[str]:
         heads.append(release.provenance.head)
         if stored is None or stored.charge.head != release.provenance.head:
             problems.append(f"{file.name} has no charge and stored release")
-        elif stored.content != release.to_json():
+        elif stored.content != release.to_bytes():
             problems.append(f"{file.name} differs from what is stored")
     return problems + list(ledger.verify(heads).problems)
 
@@ -97,7 +97,7 @@ def drill(directory: Path, kills: int, seed: int) -> dict[str, object]:
         place = directory / str(turn // 2)  # two kills in each place: the second publisher goes on after the first
         if turn % 2 == 0:
             prepare(place)
-        before = {path: load(path).to_json() for path in files(place)}
+        before = {path: load(path).to_bytes() for path in files(place)}
         child = publisher(place, linger=True)
         target = len(before) + moments.randrange(0, max(1, 2 * COUNT - len(before)))
         patience = time.monotonic() + 60
@@ -109,7 +109,7 @@ def drill(directory: Path, kills: int, seed: int) -> dict[str, object]:
         partial += 0 < len(files(place)) < 2 * COUNT
         repeated += len(before)
         problems += examine(place)
-        problems += [f"{path.name} changed" for path, content in before.items() if load(path).to_json() != content]
+        problems += [f"{path.name} changed" for path, content in before.items() if load(path).to_bytes() != content]
     place = directory / "0"
     code = os.waitstatus_to_exitcode(os.waitpid(publisher(place), 0)[1])
     problems += examine(place)

@@ -109,7 +109,7 @@ def test_publish_writes_releases_report_and_ledger(place, run):
     assert {path.stem for path in (place / "out/releases").glob("*.parquet")} == names
     for path in (place / "out/releases").iterdir():
         release = sf.load(path)
-        assert ledger.find(release.name, release.provenance.digest).content == release.to_json()
+        assert ledger.find(release.name, release.provenance.digest).content == release.to_bytes()
     assert (place / "out/report.html").stat().st_size > 10_000
 
 

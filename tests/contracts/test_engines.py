@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import Counter
 from decimal import Decimal
 
 import pyarrow as pa
@@ -114,6 +115,26 @@ def test_hostile_rows_give_the_integers_of_plain_python(opened, unit):
     schema = Schema(COLUMNS, unit)
     for name, found, expected in asked(opened(HOSTILE), HOSTILE.to_pylist(), schema, QUESTIONS):
         assert found == expected, name
+
+
+@pytest.mark.parametrize("where", [None, "x >= 0.2 or not (c == 'a')"], ids=["all", "some"])
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
+def test_streamed_rows_are_those_of_plain_python(opened, unit, where):
+    schema, wanted = Schema(COLUMNS, unit), ["c", "x", "label", "n", "t", "c"]
+    condition = None if where is None else count().where(where).bound_condition(schema)
+    table = sf.read(opened(HOSTILE), schema=schema)
+    found = Counter()
+    for batch in table.rows(wanted, condition):
+        found.update(zip(*(batch[name].tolist() for name in wanted), strict=True))
+    kept = [row for row in reference.counted(HOSTILE.to_pylist(), schema) if reference.holds(condition, row, schema)]
+    assert found == Counter(tuple(reference.position(row[name], schema.space(name)) for name in wanted) for row in kept)
+
+
+def test_streamed_rows_come_in_bounded_batches(opened):
+    held = pa.table({"x": pa.array([float(i % 97) for i in range(150_000)])})
+    batches = list(sf.read(opened(held), schema=Schema({"x": sf.Interval(0, 100, 1)})).rows(["x"]))
+    assert max(len(batch["x"]) for batch in batches) <= 65_536
+    assert sorted(value for batch in batches for value in batch["x"]) == sorted(i % 97 for i in range(150_000))
 
 
 @pytest.mark.parametrize("unit", UNITS[:2], ids=["row", "person-1"])

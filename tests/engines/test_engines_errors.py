@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines.backends import quiet
-from sfumato.errors import EngineError
+from sfumato.errors import EngineError, SchemaError
 from sfumato.queries import bind, count, discovered, mean, median
 
 SECRET = "very-secret-value"
@@ -41,3 +41,16 @@ def test_an_engine_s_message_is_withheld_everywhere(failing, query):
 def test_the_table_does_not_print_its_data():
     table = sf.read(pa.table({"age": ["1"], "city": [SECRET]}), schema=SCHEMA)
     assert SECRET not in repr(table) + str(table)
+
+
+def test_rows_of_sets_and_texts_are_refused_by_their_type():
+    schema = sf.Schema({"hobbies": sf.Subsets(["go", "judo"], cap=2)})
+    table = sf.read(pa.table({"hobbies": pa.array([["go"]])}), schema=schema)
+    with pytest.raises(SchemaError, match="'hobbies' must hold numbers or categories"):
+        next(table.rows(["hobbies"]))
+
+
+def test_the_message_is_withheld_also_while_rows_stream(failing):
+    with pytest.raises(EngineError, match="withheld") as caught:
+        list(failing.rows(["age"]))
+    assert SECRET not in "".join(traceback.format_exception(caught.value))

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import SchemaError
 
-__all__ = ["prepared", "quiet"]
+__all__ = ["prepared", "quiet", "streamed"]
 
 SETTINGS = {
     # Ibis 12 writes lambdas with an arrow, which DuckDB 2 reads only when told to.
@@ -31,6 +31,20 @@ def prepared(source: Any) -> Any:
         for setting in SETTINGS[backend.name]:
             backend.raw_sql(setting)
     return source
+
+
+def streamed(expression: Any, size: int) -> Iterator[Any]:
+    """Arrow batches of at most `size` rows; one stream of a connection is read to its end before the next query."""
+    backend = expression.get_backend()
+    with quiet():
+        if backend.name == "duckdb":  # Ibis 12 streams by a method that DuckDB 2 no longer has
+            backend._run_pre_execute_hooks(expression)
+            batches = backend.con.sql(backend.compile(expression)).to_arrow_reader(size)
+        else:
+            batches = expression.to_pyarrow_batches(chunk_size=size)
+        for batch in batches:
+            for start in range(0, batch.num_rows, size):
+                yield batch.slice(start, size)
 
 
 @contextmanager

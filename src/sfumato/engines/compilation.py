@@ -10,7 +10,7 @@ import ibis
 from sfumato.engines.coercion import lookup
 from sfumato.engines.rows import UNIT, counted_rows, held
 from sfumato.privacy.adjacency import Person
-from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Statistic
+from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
 from sfumato.queries.grouping import Key
 from sfumato.queries.predicates import Between, Both, Contains, Either, Negated, OneOf, Predicate
 from sfumato.schema import Schema
@@ -26,13 +26,16 @@ def compiled(statistic: Statistic, schema: Schema, table: Any, real: bool = Fals
 
     With `real`, measured columns that come from floats are added up as floats.  Whole numbers that are not
     negative add up exactly in any order while the total stays below 2^53: the caller checks that with the counts.
-    Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`.
+    Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`;
+    for rows `value0, value1, ...`.
     """
     rows = counted_rows(statistic, schema, table, real)
     if statistic.where is not None:
         rows = rows.filter(_holds(statistic.where, schema, rows))
     if isinstance(statistic, Distinct):
         return _distinct(statistic, schema, rows)
+    if isinstance(statistic, Rows):
+        return _records(statistic, schema, rows)
     keys = {f"key{i}": _cell_of(key, schema, rows) for i, key in enumerate(statistic.cells.keys)}
     if isinstance(statistic, Frequencies):
         answer = _frequencies(statistic, schema, rows, keys)
@@ -89,6 +92,25 @@ def _distinct(statistic: Distinct, schema: Schema, rows: Any) -> Any:
     present = _present(rows, held(statistic.column))
     units = present[UNIT].nunique() if isinstance(schema.unit, Person) else present.count()
     return present.group_by(value=present[held(statistic.column)]).aggregate(count=units)
+
+
+def _records(statistic: Rows, schema: Schema, rows: Any) -> Any:
+    """Each row's numbers and positions, -1 where missing or unknown."""
+    spaces = [schema.space(name) for name in statistic.columns]
+    for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True)):
+        if isinstance(space, Categories):
+            rows = _positioned(rows, held(name), space.values, f"value{i}")
+    return rows.select(**{
+        f"value{i}": rows[f"value{i}" if isinstance(space, Categories) else held(name)].cast("int64").fill_null(-1)
+        for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))
+    })  # fmt: skip
+
+
+def _positioned(rows: Any, column: str, labels: tuple[Label, ...], position: str) -> Any:
+    """The rows with the place of a column's label among the declared ones."""
+    table = lookup(labels)
+    joined = rows.left_join(table, rows[column] == table["label"])
+    return joined.mutate(**{position: joined["position"]}).drop("label", "position")
 
 
 def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:

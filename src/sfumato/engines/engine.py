@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,19 +10,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engines.backends import prepared, quiet
+from sfumato.engines.backends import prepared, quiet, streamed
 from sfumato.engines.coercion import check_type
 from sfumato.engines.compilation import LIMB, compiled, limbs
 from sfumato.errors import EngineError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
-from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Statistic
+from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
 from sfumato.queries.grouping import Cells
+from sfumato.queries.predicates import Predicate
 from sfumato.schema import Schema
-from sfumato.spaces import Integers, Interval
+from sfumato.spaces import Categories, Integers, Interval
 
 __all__ = ["Counted", "Table"]
 
 EXACT = 2**53  # whole numbers below it are exact as floats
+BATCH = 1 << 16  # rows held at a time where rows are needed
+
+WITHHELD = (
+    "the engine could not compute this answer (its message is withheld, since it may hold "
+    "data); check that the table is readable and fits its declared types"
+)
 
 Counted = tuple[Any, Any, Any]  # cells, values, counts
 
@@ -57,11 +65,32 @@ class Table:
         """The exact, secret answer.  Whatever the engine raises is replaced by one generic error."""
         answer = self._computed(statistic)
         if answer is None:  # raised out here, so that the engine's own error is not its context
-            raise EngineError(
-                "the engine could not compute this answer (its message is withheld, since it may hold "
-                "data); check that the table is readable and fits its declared types"
-            )
+            raise EngineError(WITHHELD)
         return answer
+
+    def rows(self, columns: Sequence[str], where: Predicate | None = None) -> Iterator[dict[str, Any]]:
+        """The coerced, bounded rows in batches of whole numbers, -1 where missing; for the few that need them.
+
+        The order of rows is the engine's own.  `where` is bound to the schema.
+        """
+        wanted = tuple(dict.fromkeys(columns))
+        for name in wanted:
+            if not isinstance(self.schema.space(name), Interval | Integers | Categories):
+                raise SchemaError(f"column {name!r} must hold numbers or categories to be read row by row")
+        batches = self._batches(Rows(where, wanted))
+        while True:
+            batch = _next(batches)
+            if batch is None:
+                raise EngineError(WITHHELD)
+            if not batch:
+                return
+            yield batch
+
+    def _batches(self, statistic: Rows) -> Iterator[dict[str, Any]]:
+        with quiet():
+            expression = compiled(statistic, self.schema, self.source)
+        for batch in streamed(expression, BATCH):
+            yield {name: _whole(batch[f"value{i}"]) for i, name in enumerate(statistic.columns)}
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
@@ -87,6 +116,14 @@ class Table:
             if not _exact(result, statistic, self.schema):
                 result = compiled(statistic, self.schema, self.source).to_pyarrow()
         return _totals(result, statistic, self.schema)
+
+
+def _next(batches: Iterator[dict[str, Any]]) -> dict[str, Any] | None:
+    """The next batch; empty at the end, None if anything failed."""
+    try:
+        return next(batches, {})
+    except Exception:
+        return None
 
 
 def _exact(result: pa.Table, statistic: Aggregation, schema: Schema) -> bool:

@@ -9,7 +9,7 @@ import ibis
 from sfumato.engines.bounding import bounded
 from sfumato.engines.coercion import coerced, lookup
 from sfumato.privacy.adjacency import Person
-from sfumato.queries.aggregation import Aggregation, Frequencies, Statistic
+from sfumato.queries.aggregation import Aggregation, Frequencies, Rows, Statistic
 from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Both, Either, Negated, Predicate
 from sfumato.schema import Schema
@@ -88,6 +88,8 @@ def _mentioned_columns(statistic: Statistic, schema: Schema) -> list[str]:
         named |= {key.column for key in statistic.cells.keys}
     if isinstance(statistic, Aggregation):
         named |= {measure.column for measure in statistic.measures if measure.column is not None}
+    elif isinstance(statistic, Rows):
+        named |= set(statistic.columns)
     else:
         named.add(statistic.column)
     return [name for name in schema.columns if name in named]

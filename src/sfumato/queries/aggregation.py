@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Predicate
 
-__all__ = ["Aggregation", "Distinct", "Frequencies", "Measure", "Statistic"]
+__all__ = ["Aggregation", "Distinct", "Frequencies", "Measure", "Rows", "Statistic"]
 
 POWERS = (0, 1, 2)
 
@@ -54,4 +54,15 @@ class Distinct:
     column: str
 
 
-Statistic = Aggregation | Frequencies | Distinct
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The coerced rows themselves, for the few questions that need them: whole numbers, streamed in batches.
+
+    A number is its lattice index, a category its position among the declared ones; -1 stands for missing.
+    """
+
+    where: Predicate | None
+    columns: tuple[str, ...]
+
+
+Statistic = Aggregation | Frequencies | Distinct | Rows

@@ -48,6 +48,8 @@ def bind(query: Query, schema: Schema) -> Question:
             raise UnsupportedQuery("discovered(...) must be the only key of its query")
         return Keys(query, schema)
     query.bound_condition(schema)
+    if query.details is not None:
+        return query.details.bind(query, schema)  # type: ignore[no-any-return]
     if query.kind == "workload":
         return bind_workload(query, schema)
     cells = bind_cells(query.keys, schema)

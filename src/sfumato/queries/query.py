@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.numeric import exact
+from sfumato.queries.details import Details
 from sfumato.queries.grouping import Bins, Discovered, Grouping
 from sfumato.queries.linear.families import Part, part_from
 from sfumato.queries.parsing import condition
@@ -46,6 +47,7 @@ class Query:
     condition: Predicate | None = None
     keys: tuple[Grouping, ...] = ()
     workload: tuple[Part, ...] = ()
+    details: Details | None = None
 
     def where(self, wanted: Predicate | str) -> Query:
         """The same question about the rows where a condition holds; conditions accumulate."""
@@ -73,6 +75,8 @@ class Query:
         return " ".join(parts)
 
     def _subject(self) -> str:
+        if self.details is not None:
+            return self.details.subject()
         if self.kind == "count":
             return "count"
         if self.kind == "histogram":
@@ -90,6 +94,8 @@ class Query:
     def to_record(self) -> dict[str, Any]:
         """Plain values: the form that plans, digests and stored releases share."""
         record: dict[str, Any] = {"query": self.kind}
+        if self.details is not None:
+            record |= self.details.to_record()
         if self.column is not None:
             record["column"] = self.column
         if self.kind == "quantiles":
@@ -112,29 +118,27 @@ class Query:
         if kind in ("median", "most_popular"):
             fields |= {"probabilities": [0.5]} if kind == "median" else {"k": 1}
             kind = "quantiles" if kind == "median" else "top"
+        from sfumato.queries.kinds import DETAILS  # each kind with details builds on this module
+
+        if kind in DETAILS:
+            shared: dict[str, Any] = {name: fields.pop(name) for name in ("by", "where") if name in fields}
+            return _shared(cls(kind, details=DETAILS[kind].from_record(fields)), shared)
         if kind not in KINDS:
-            raise SchemaError(
-                f"query {kind!r} is unknown; choose one of {', '.join((*KINDS, 'median', 'most_popular'))}"
-            )
+            known = (*KINDS, "median", "most_popular", *DETAILS)
+            raise SchemaError(f"query {kind!r} is unknown; choose one of {', '.join(known)}")
         unknown = sorted(fields.keys() - {"column", "probabilities", "k", "by", "where", "workload"})
         if unknown:
             raise SchemaError(
                 f"a {kind} query has no part {unknown[0]!r}; known are column, probabilities, k, by, where, workload"
             )
-        by = fields.get("by", [])
-        keys = tuple(_key_from(key) for key in ([by] if isinstance(by, str | Mapping) else by))
-        where = fields.get("where")
-        return _checked(
-            cls(
-                kind,
-                fields.get("column"),
-                tuple(fields.get("probabilities", ())),
-                fields.get("k", 1),
-                None if where is None else condition(where),
-                keys,
-                tuple(part_from(part) for part in fields.get("workload", ())),
-            )
+        asked = cls(
+            kind,
+            fields.get("column"),
+            tuple(fields.get("probabilities", ())),
+            fields.get("k", 1),
+            workload=tuple(part_from(part) for part in fields.get("workload", ())),
         )
+        return _checked(_shared(asked, fields))
 
 
 def count() -> Query:
@@ -181,6 +185,14 @@ def top(column: str, k: int) -> Query:
 def most_popular(column: str) -> Query:
     """The item that occurs in most sets of a set-valued column."""
     return top(column, 1)
+
+
+def _shared(query: Query, fields: Mapping[str, Any]) -> Query:
+    """The query with the parts that every kind may have: `by` and `where`."""
+    by = fields.get("by", [])
+    keys = tuple(_key_from(key) for key in ([by] if isinstance(by, str | Mapping) else by))
+    where = fields.get("where")
+    return replace(query, keys=keys, condition=None if where is None else condition(where))
 
 
 def _checked(query: Query) -> Query:

@@ -1,4 +1,4 @@
-"""What leaves the system: public, frozen, and self-describing."""
+"""An answer that may be shown: public, frozen, and self-describing."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Release:
             "table_level": 0.95,
         }
 
-    def to_json(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """The record as canonical JSON: the bytes that the ledger stores."""
         return canonical(self.to_record())
 
@@ -151,7 +151,7 @@ class Release:
         elif target.suffix == ".parquet":
             import pyarrow.parquet as pq
 
-            described = self.table().replace_schema_metadata({"sfumato.release": self.to_json()})
+            described = self.table().replace_schema_metadata({"sfumato.release": self.to_bytes()})
             pq.write_table(described, target)
         else:
             raise ParameterError(f"a release is saved as .json or .parquet, not {target.suffix!r}")

@@ -1,0 +1,9 @@
+"""The closed list of query kinds with details; a name never changes its meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["DETAILS"]
+
+DETAILS: dict[str, Any] = {}

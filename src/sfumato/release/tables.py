@@ -1,0 +1,128 @@
+"""A whole table that may be shown: its rows, what they cost, and how they were made."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from sfumato.certificate import Certificate, NoBoundKnown, certificate_from
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.release.answers import Provenance, canonical
+from sfumato.schema import Schema
+
+__all__ = ["TableRelease"]
+
+METADATA = b"sfumato.release"  # where a Parquet file keeps the record
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TableRelease:
+    """A public table with its guarantee, certificate and provenance.
+
+    Whatever is computed from `rows` costs no more privacy: that is post-processing.  `method` holds the public
+    parameters of the mechanism, as plain values.
+    """
+
+    FORMAT: ClassVar[str]
+
+    name: str
+    rows: Any  # a pyarrow.Table
+    schema: Schema
+    guarantee: Guarantee
+    certificate: Certificate | NoBoundKnown
+    provenance: Provenance
+    spend: Guarantee
+    method: dict[str, Any]
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self):,} rows, {self.guarantee!r})"
+
+    def __str__(self) -> str:
+        return self.words()
+
+    def accuracy(self) -> str:
+        """The error to expect, in words; from public quantities and the release itself."""
+        raise NotImplementedError
+
+    def words(self) -> str:
+        """The claim in full sentences."""
+        return (
+            f"{self.name}: {len(self):,} rows of {', '.join(self.rows.column_names)}\n"
+            f"  guarantee    {self.guarantee.words().format(unit=self.provenance.unit)}\n"
+            f"  error        {self.accuracy()}\n"
+            f"  certificate  {self.certificate.words()}\n"
+            f"  use          every later query on this table is free: it costs no more privacy\n"
+            f"  ledger       charge {self.provenance.charge}, head {self.provenance.head}"
+        )
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas frame."""
+        return self.rows.to_pandas()
+
+    def to_record(self) -> dict[str, Any]:
+        """Everything but the rows, as plain values."""
+        return {
+            "format": self.FORMAT,
+            "name": self.name,
+            "schema": self.schema.to_record(),
+            "guarantee": to_record(self.guarantee),
+            "guarantee_in_words": self.guarantee.words().format(unit=self.provenance.unit),
+            "certificate": self.certificate.to_record(),
+            "certificate_in_words": self.certificate.words(),
+            "error_in_words": self.accuracy(),
+            "provenance": self.provenance.to_record(),
+            "spend": to_record(self.spend),
+            "method": self.method,
+        }
+
+    def to_bytes(self) -> bytes:
+        """A Parquet file with the record in its metadata: the bytes that the ledger stores."""
+        import pyarrow.parquet as pq
+
+        buffer = io.BytesIO()
+        pq.write_table(self.rows.replace_schema_metadata({METADATA: canonical(self.to_record())}), buffer)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The table that `to_bytes` wrote; other formats are refused."""
+        import pyarrow.parquet as pq
+
+        try:
+            rows = pq.read_table(io.BytesIO(content))
+            record = json.loads(rows.schema.metadata[METADATA])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise SchemaError(f"this does not hold a table of format {cls.FORMAT}") from None
+        if record.get("format") != cls.FORMAT:
+            raise SchemaError(f"this is not a table of format {cls.FORMAT}; it may come from another version")
+        provenance = dict(record["provenance"])
+        return cls(
+            name=record["name"],
+            rows=rows.replace_schema_metadata(None),
+            schema=Schema.from_record(record["schema"]),
+            guarantee=guarantee_from(record["guarantee"]),
+            certificate=certificate_from(record["certificate"]),
+            provenance=Provenance(**{**provenance, "parts": tuple(provenance["parts"])}),
+            spend=guarantee_from(record["spend"]),
+            method=record["method"],
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write a `.parquet` file, which `sfumato.load` reads back, or a plain `.csv`."""
+        target = Path(path)
+        if target.suffix == ".parquet":
+            target.write_bytes(self.to_bytes())
+        elif target.suffix == ".csv":
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(self.rows, target)
+        else:
+            raise ParameterError(f"a table is saved as .parquet or .csv, not {target.suffix!r}")
+        return target
