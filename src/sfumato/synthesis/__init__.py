@@ -1,0 +1,1 @@
+"""Synthetic databases, built from mechanisms."""
