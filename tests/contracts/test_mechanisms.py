@@ -15,12 +15,14 @@ from sfumato.mechanisms import (
     NIM,
     DiscreteGaussian,
     EllipticGaussian,
+    Expansion,
     Exponential,
     Gaussian,
     KeyDiscovery,
     Laplace,
     NoiseBody,
     PermuteAndFlip,
+    Process,
     Public,
     RandomizedResponse,
     RecursiveQuantiles,
@@ -33,6 +35,7 @@ from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import Query, bind, count, discovered, quantiles, top
 from sfumato.randomness import seeded
+from sfumato.sampling.processes import Fourier
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Subsets, Texts
 
@@ -46,6 +49,7 @@ POPULAR = bind(top("h", 2), PEOPLE)
 KEYS = bind(count().by(discovered("k")), PEOPLE)
 PURE, APPROXIMATE, CONCENTRATED = Pure(0.7), Approximate(0.7, 1e-4), Concentrated(0.3)
 PREFIXES = bind(Query.from_record({"query": "workload", "by": ["x"], "workload": [{"rows": ["prefix"]}]}), PEOPLE)
+CURVE = Expansion("curve", Fourier((0.0,), (1.0,), (1.5,), (1,)), (0.5, 0.2, 0.2), l2=40.0)
 RANKS = [Ranks.counted(np.array([1, 4, 9]), np.array([3, 1, 5]))]
 SCORES = np.array([[5, 3, 0]])
 
@@ -71,6 +75,8 @@ CASES = [
     (Strategy, PREFIXES, PURE, np.arange(21)),
     (EllipticGaussian, PREFIXES, CONCENTRATED, np.arange(21)),
     (EllipticGaussian, PREFIXES, APPROXIMATE, np.arange(21)),
+    (Process, CURVE, CONCENTRATED, np.array([7, -2, 0])),
+    (Process, CURVE, APPROXIMATE, np.array([7, -2, 0])),
     (RandomizedResponse, Categories(["a", "b", "c"]), APPROXIMATE, np.array([0, 2, 1])),
 ]
 BODIES = {NoiseBody, NIM}  # noise of convex bodies: rebuilt through the archive, under their own tests

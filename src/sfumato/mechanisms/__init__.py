@@ -10,6 +10,7 @@ from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.nim import NIM
 from sfumato.mechanisms.noise_body import NoiseBody
 from sfumato.mechanisms.permute_and_flip import PermuteAndFlip
+from sfumato.mechanisms.process import Expansion, Process
 from sfumato.mechanisms.public import Public
 from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.mechanisms.recursive_quantiles import RecursiveQuantiles
@@ -22,6 +23,7 @@ __all__ = [
     "NIM",
     "DiscreteGaussian",
     "EllipticGaussian",
+    "Expansion",
     "Exponential",
     "Gaussian",
     "KeyDiscovery",
@@ -29,6 +31,7 @@ __all__ = [
     "Mechanism",
     "NoiseBody",
     "PermuteAndFlip",
+    "Process",
     "Public",
     "RandomizedResponse",
     "RecursiveQuantiles",
@@ -41,7 +44,9 @@ AdditiveMechanism = Laplace | Staircase | Gaussian | DiscreteGaussian | Public
 ADDITIVE = (Laplace, Staircase, Gaussian, DiscreteGaussian, Public)
 
 LinearMechanism = Strategy | EllipticGaussian | NoiseBody | NIM
-Mechanism = AdditiveMechanism | LinearMechanism | Exponential | PermuteAndFlip | RecursiveQuantiles | KeyDiscovery
+Mechanism = (
+    AdditiveMechanism | LinearMechanism | Exponential | PermuteAndFlip | RecursiveQuantiles | KeyDiscovery | Process
+)
 
 # The stored name of each mechanism; a name never changes its meaning.
 MECHANISMS: dict[str, type] = {
@@ -59,4 +64,5 @@ MECHANISMS: dict[str, type] = {
     "elliptic-gaussian": EllipticGaussian,
     "noise-body": NoiseBody,
     "nim": NIM,
+    "process": Process,
 }
