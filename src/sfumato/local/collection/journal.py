@@ -1,0 +1,241 @@
+"""The durable half of a collector: tallies, counts of refusals, and the marks that recognize a replay.
+
+One SQLite file, journal mode TRUNCATE with synchronous=FULL as for ledgers: when `fold` returns, the marks of a
+batch and its effect on the tally are on disk together, or neither is.  So a collector killed at any moment loses no
+acknowledged report and counts none twice: whoever sent a batch sends it again until it is acknowledged.
+
+A mark is a keyed hash of a one-time random token, or of the identifier of a batch.  Marks stand in a set ordered by
+themselves, next to no report, no time and no sender, and are erased when their round closes.  Each operation opens
+its own connection, so threads and forked processes never share one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.local.collection.database import NEW_ROUND, CollectionError, connected, create
+
+__all__ = ["Folded", "Journal", "Round", "Tally"]
+
+Tally = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The public state of one round: how many reports were folded in, their tally, refusals by reason."""
+
+    number: int
+    closed: bool
+    reports: int
+    tally: Tally
+    refused: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What became of a batch: reports counted and refused; `before` if it had been acknowledged already."""
+
+    accepted: int
+    refused: dict[str, int]
+    before: bool = False
+
+
+Settle = Callable[[npt.NDArray[np.intp]], tuple[int, Tally]]  # positions of replays -> reports and tally without them
+
+
+class Journal:
+    """A file bound to one collection (by digest) and to tallies of one length."""
+
+    def __init__(self, path: Path, digest: str) -> None:
+        """Open an existing journal.  Callers use `open`."""
+        self.path = path
+        with self._reading() as connection:
+            held, self.piece = connection.execute("SELECT digest, piece FROM terms").fetchone()
+        if held != digest:
+            raise CollectionError(
+                f"journal {path} belongs to another collection (digest {held[:12]}, this one has {digest[:12]}); "
+                "give the collection file it was made with, or another journal"
+            )
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], digest: str, length: int) -> Journal:
+        """The journal at `path`, made if missing."""
+        place = Path(path)
+        if not place.exists():
+            create(place, digest, _bytes(np.zeros(length, dtype=np.int64)))
+        return cls(place, digest)
+
+    def round(self, number: int | None = None) -> Round:
+        """One round; the latest unless a number is given."""
+        query = "SELECT * FROM rounds WHERE round = coalesce(?, (SELECT max(round) FROM rounds))"
+        with self._reading() as connection:
+            row = connection.execute(query, (number,)).fetchone()
+        if row is None:
+            raise CollectionError(f"journal {self.path} has no round {number}; rounds are counted from 1")
+        return _round(row)
+
+    def rounds(self) -> tuple[Round, ...]:
+        """Every round, oldest first."""
+        with self._reading() as connection:
+            return tuple(_round(row) for row in connection.execute("SELECT * FROM rounds ORDER BY round"))
+
+    def fold(
+        self, number: int, mark: bytes, content: bytes, tokens: Sequence[bytes], refused: dict[str, int], settle: Settle
+    ) -> Folded:
+        """Take in one batch, durably and once.
+
+        `mark` and `content` identify the batch and its bytes; `settle` is told which tokens were seen before.
+        """
+        with self._writing() as connection:
+            state = _open_round(connection, number, self.path)
+            query = "SELECT content, receipt FROM batches WHERE mark = ?"
+            seen = connection.execute(query, (mark,)).fetchone()
+            if seen is not None:
+                return _again(connection, state, seen, content)
+            replays = _fresh(connection, tokens)
+            accepted, tally = settle(replays)
+            counts = {**refused, "repeated report": len(replays)} if len(replays) else dict(refused)
+            _record(connection, state, accepted, tally, counts)
+            receipt = json.dumps([accepted, counts])
+            connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, content, receipt))
+        return Folded(accepted, counts)
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count a batch that could not be read at all, in the latest round."""
+        with self._writing() as connection:
+            _must_be_free(connection, self.path)
+            state = _round(connection.execute("SELECT * FROM rounds ORDER BY round DESC LIMIT 1").fetchone())
+            _record(connection, state, 0, np.zeros_like(state.tally), {reason: count})
+
+    def close(self, number: int) -> Round:
+        """End a round: its marks are erased, its tally stays, and the next round opens."""
+        with self._writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            state = _open_round(connection, number, self.path)
+            connection.execute("UPDATE rounds SET closed = 1 WHERE round = ?", (number,))
+            connection.execute("DELETE FROM batches")
+            connection.execute("DELETE FROM tokens")
+            connection.execute(NEW_ROUND, (number + 1, _bytes(np.zeros_like(state.tally))))
+        return Round(state.number, True, state.reports, state.tally, state.refused)
+
+    def merge(self, other: Journal) -> Folded:
+        """Take in the open round of another journal of the same collection, once; the other one is frozen first.
+
+        A token or batch that both have seen is a replay across pieces; the tally cannot be split any more, so the
+        merge is refused and nothing changes here.
+        """
+        if other.piece == self.piece:
+            raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
+        piece = other.freeze()
+        with self._writing() as connection:
+            state = _open_round(connection, piece.number, self.path)
+            mark = b"piece:" + other.piece
+            seen = connection.execute("SELECT content, receipt FROM batches WHERE mark = ?", (mark,)).fetchone()
+            if seen is not None:
+                return _again(connection, state, seen, b"")
+            with other._reading() as source:
+                _take_marks(connection, source, "batches", 3)
+                _take_marks(connection, source, "tokens", 1)
+            _record(connection, state, piece.reports, piece.tally, piece.refused)
+            receipt = json.dumps([piece.reports, piece.refused])
+            connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, b"", receipt))
+        return Folded(piece.reports, piece.refused)
+
+    def freeze(self) -> Round:
+        """Refuse everything from now on, so that a piece that was merged elsewhere cannot grow."""
+        with self._writing() as connection:
+            connection.execute("UPDATE terms SET frozen = 1")
+        return self.round()
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with connected(self.path) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that excludes other writers; durable when the block ends, undone when it raises."""
+        with connected(self.path) as connection:
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+
+def _again(connection: sqlite3.Connection, state: Round, seen: tuple[bytes, str], content: bytes) -> Folded:
+    """A batch whose identifier is known: the receipt it had, or a refusal if its bytes differ."""
+    same = seen[0] == content
+    _record(connection, state, 0, np.zeros_like(state.tally), {"repeated batch" if same else "reused batch id": 1})
+    if not same:
+        return Folded(0, {"reused batch id": 1})
+    accepted, refused = json.loads(seen[1])
+    return Folded(accepted, refused, before=True)
+
+
+def _fresh(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
+    """Add the new tokens to the set; the positions of those that were in it, or came twice in this batch."""
+    if not tokens:
+        return np.zeros(0, dtype=np.intp)
+    connection.execute("CREATE TEMP TABLE incoming (mark BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
+    rows = sorted(zip(tokens, range(len(tokens)), strict=True))
+    connection.executemany("INSERT OR IGNORE INTO incoming VALUES (?, ?)", rows)
+    connection.execute("DELETE FROM incoming WHERE mark IN (SELECT mark FROM tokens)")
+    connection.execute("INSERT INTO tokens SELECT mark FROM incoming ORDER BY mark")
+    kept = np.fromiter((place for (place,) in connection.execute("SELECT place FROM incoming")), dtype=np.intp)
+    connection.execute("DROP TABLE incoming")
+    return np.setdiff1d(np.arange(len(tokens)), kept)
+
+
+def _take_marks(connection: sqlite3.Connection, source: sqlite3.Connection, table: str, width: int) -> None:
+    """Copy another piece's marks; any that is here already is a replay."""
+    insert = f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"
+    rows = source.execute(f"SELECT * FROM {table} ORDER BY mark")
+    try:
+        connection.executemany(insert, rows)
+    except sqlite3.IntegrityError:
+        raise CollectionError(
+            f"the pieces share {table}: a report was replayed to both, so they cannot be merged; "
+            "send each report to one piece only, for example by the first byte of its token"
+        ) from None
+
+
+def _record(connection: sqlite3.Connection, state: Round, reports: int, tally: Tally, refused: dict[str, int]) -> None:
+    counts = {reason: state.refused.get(reason, 0) + refused.get(reason, 0) for reason in {**state.refused, **refused}}
+    row = (state.reports + int(reports), _bytes(state.tally + tally), json.dumps(counts), state.number)
+    connection.execute("UPDATE rounds SET reports = ?, tally = ?, refused = ? WHERE round = ?", row)
+
+
+def _open_round(connection: sqlite3.Connection, number: int, path: Path) -> Round:
+    _must_be_free(connection, path)
+    row = connection.execute("SELECT * FROM rounds WHERE round = ?", (number,)).fetchone()
+    if row is None or _round(row).closed:
+        (latest,) = connection.execute("SELECT max(round) FROM rounds").fetchone()
+        raise CollectionError(f"round {number} of journal {path} is not open; round {latest} is")
+    return _round(row)
+
+
+def _must_be_free(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("SELECT frozen FROM terms").fetchone() != (0,):
+        raise CollectionError(f"journal {path} is frozen, since it was merged into another; send reports there")
+
+
+def _round(row: tuple[int, int, int, bytes, str]) -> Round:
+    tally = np.frombuffer(row[3], dtype="<i8").astype(np.int64)
+    return Round(row[0], bool(row[1]), row[2], tally, json.loads(row[4]))
+
+
+def _bytes(tally: Tally) -> bytes:
+    return np.asarray(tally).astype("<i8").tobytes()
