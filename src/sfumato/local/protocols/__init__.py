@@ -6,11 +6,31 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.generalized import GeneralizedResponse
+from sfumato.local.protocols.hadamard import HadamardResponse
+from sfumato.local.protocols.hashing import LocalHashing
 from sfumato.local.protocols.protocol import Bits, LocalProtocol
+from sfumato.local.protocols.rappor import Rappor
+from sfumato.local.protocols.subset import SubsetSelection
+from sfumato.local.protocols.unary import OptimizedUnary, SymmetricUnary
 
-__all__ = ["PROTOCOLS", "Bits", "GeneralizedResponse", "LocalProtocol", "protocol_from"]
+__all__ = [
+    "PROTOCOLS",
+    "Bits",
+    "GeneralizedResponse",
+    "HadamardResponse",
+    "LocalHashing",
+    "LocalProtocol",
+    "OptimizedUnary",
+    "Rappor",
+    "SubsetSelection",
+    "SymmetricUnary",
+    "protocol_from",
+]
 
-PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in (GeneralizedResponse,)}
+KINDS: tuple[type[LocalProtocol], ...] = (
+    GeneralizedResponse, OptimizedUnary, SymmetricUnary, Rappor, SubsetSelection, LocalHashing, HadamardResponse,
+)  # fmt: skip
+PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in KINDS}
 
 
 def protocol_from(record: dict[str, Any]) -> LocalProtocol:

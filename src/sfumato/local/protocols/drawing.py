@@ -70,11 +70,15 @@ def ratios(target: Pure | Approximate) -> Iterator[Fraction]:
         excess *= 1 - Fraction(1, 2**step)
 
 
-def meet(build: Callable[[Fraction], P], target: Pure | Approximate) -> P:
+def meet(
+    build: Callable[[Fraction], P],
+    target: Pure | Approximate,
+    claim: Callable[[P], Pure | Approximate] = lambda protocol: protocol.guarantee(),
+) -> P:
     """The protocol of the greatest likelihood ratio whose claim implies `target`."""
     for ratio in ratios(target):
         protocol = build(ratio)
-        if protocol.guarantee().implies(target):
+        if claim(protocol).implies(target):
             return protocol
     raise ParameterError(f"epsilon = {target.epsilon!r} is too small for exact coins in units of 2^-{GRAIN}")
 

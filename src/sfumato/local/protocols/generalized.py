@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
 from sfumato.local.protocols.layouts import unsigned
-from sfumato.local.protocols.linear import frequencies, frequency_variance
+from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -80,9 +80,13 @@ class GeneralizedResponse(LocalProtocol):
         epsilon = loss((self.truthful + self._lie - Fraction(self.delta)) / self._lie)
         return Approximate(epsilon, self.delta) if self.delta else Pure(epsilon)
 
+    def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Positions; everything outside [0, k) counts as the last category."""
+        return positions(values, self.k)
+
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
         """The responses, as positions."""
-        truth = positions(values, self.k)
+        truth = self.coerce(values)
         kept = coins(self.truthful, truth.size, bits)
         return np.where(kept, truth, uniform(self.k, truth.size, bits)).astype(self.dtype)
 
@@ -111,6 +115,10 @@ class GeneralizedResponse(LocalProtocol):
     def variance(self, n: int, truth: npt.ArrayLike | None = None) -> Floats:
         """Of each frequency."""
         return frequency_variance(self.k, n, self.truthful + self._lie, self._lie, truth)
+
+    def risk(self, n: int) -> float:
+        """The total variance, which the data do not change."""
+        return frequency_risk(self.k, n, self.truthful + self._lie, self._lie)
 
     def outputs(self) -> Reports:
         """The k positions."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.protocol import Floats, Tally
 
-__all__ = ["check_reports", "frequencies", "frequency_variance", "shares"]
+__all__ = ["check_reports", "frequencies", "frequency_risk", "frequency_variance", "shares"]
 
 
 def frequencies(tally: Tally, n: int, p: Fraction, q: Fraction) -> Floats:
@@ -27,6 +27,12 @@ def frequency_variance(k: int, n: int, p: Fraction, q: Fraction, truth: npt.Arra
         return np.full(k, max(own, other) / n)
     f = shares(truth, k)
     return (f * own + (1 - f) * other) / n
+
+
+def frequency_risk(k: int, n: int, p: Fraction, q: Fraction) -> float:
+    """The sum of the variances: the frequencies sum to one, so that it is the same for all data."""
+    check_reports(n)
+    return float((p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2) / n
 
 
 def shares(truth: npt.ArrayLike, k: int) -> Floats:

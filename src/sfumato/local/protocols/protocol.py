@@ -1,8 +1,8 @@
 """What every local protocol is: a frozen, exactly known channel from one person's value to one report.
 
 The life of a protocol: `calibrate(domain, target)` chooses it, `randomize` runs at the owner, `encode` and `decode`
-cross the wire, `tally` turns reports into statistics that add up over pieces, `estimate` makes them unbiased, `variance`
-says how far off they are.  `guarantee` is the exact loss of the channel that is really drawn, rounded up.
+cross the wire, `tally` turns reports into statistics that add up over pieces, `estimate` makes them unbiased,
+`variance` says how far off they are.  `guarantee` is the exact loss of the channel that is really drawn, rounded up.
 
 A value outside the domain never raises: `randomize` coerces it by the rule its class documents.
 """
@@ -54,6 +54,10 @@ class LocalProtocol(ABC):
         """The loss of one report between any two values, rounded up."""
 
     @abstractmethod
+    def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """The places in the domain that `values` count as, by the class's public rule; no value raises."""
+
+    @abstractmethod
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
         """One report for each value: (n,), or (n, columns), of unsigned integers."""
 
@@ -90,6 +94,10 @@ class LocalProtocol(ABC):
 
         `truth` is the vector of frequencies, or (for means) the values, of which one or many stand for all n.
         """
+
+    @abstractmethod
+    def risk(self, n: int) -> float:
+        """The sum of the variances of all estimates, for the worst data."""
 
     @abstractmethod
     def outputs(self) -> Reports:

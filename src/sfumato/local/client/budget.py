@@ -1,0 +1,116 @@
+"""What one person may still spend, over all rounds and questions: kept at the owner, and enforced there.
+
+Spending is durable before anything is sent; a crash in between spends and sends nothing.  Losses add up (basic
+composition), which holds also if later questions depend on earlier reports.  Amounts are whole numbers of 1e-12,
+rounded up.  A file that is damaged stops everything.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
+from sfumato.local.client.files import locked, read, write
+from sfumato.privacy.guarantees import Approximate, Pure, guarantee_from, to_record
+
+__all__ = ["Budget"]
+
+FORMAT = "sfumato-budget/1"
+UNIT = 10**12  # amounts are counted in units of 1 / UNIT
+
+
+class Budget:
+    """A limit on the total loss of one person; with `path` it survives restarts and is shared by processes.
+
+    >>> budget = Budget(Pure(1.0))
+    >>> budget.spend(Pure(0.4), "round 1"); budget.remaining()
+    Pure(epsilon=0.6)
+    >>> budget.allows(Pure(0.7))
+    False
+    """
+
+    __slots__ = ("_contents", "_path", "limit")
+
+    def __init__(self, limit: Pure | Approximate, path: str | Path | None = None) -> None:
+        if not isinstance(limit, Pure | Approximate):
+            raise ParameterError(f"limit must be a pure or approximate guarantee, got {limit!r}")
+        self.limit = limit
+        self._path = None if path is None else Path(path)
+        self._contents: dict[str, Any] = {"epsilon": 0, "delta": 0, "spent": []}
+        self._refresh()
+
+    def spend(self, claim: Pure | Approximate, key: str) -> None:
+        """Charge `claim` for the report named `key`, durably, before it is sent; each key once."""
+        epsilon, delta = _amounts(claim, math.ceil)
+        if self._path is None:
+            self._charge(claim, epsilon, delta, key)
+            return
+        with locked(self._path):
+            self._refresh()
+            self._charge(claim, epsilon, delta, key)
+            write(self._path, {"format": FORMAT, "limit": to_record(self.limit), **self._contents})
+
+    def allows(self, claim: Pure | Approximate) -> bool:
+        """Whether `claim` fits into what remains."""
+        self._refresh()
+        return self._fits(claim, *_amounts(claim, math.ceil))
+
+    def spent(self, key: str) -> bool:
+        """Whether the report named `key` was charged already."""
+        self._refresh()
+        return key in self._contents["spent"]
+
+    def remaining(self) -> Pure | Approximate:
+        """What is left."""
+        self._refresh()
+        epsilon, delta = _amounts(self.limit, math.floor)
+        left = max(0, epsilon - self._contents["epsilon"]) / UNIT
+        if isinstance(self.limit, Pure):
+            return Pure(left, assumptions=self.limit.assumptions)
+        return Approximate(left, max(0, delta - self._contents["delta"]) / UNIT, assumptions=self.limit.assumptions)
+
+    def _charge(self, claim: Pure | Approximate, epsilon: int, delta: int, key: str) -> None:
+        if key in self._contents["spent"]:
+            raise BudgetExceeded(f"{key!r} was answered already; each question is answered once")
+        if not self._fits(claim, epsilon, delta):
+            raise BudgetExceeded(f"{key!r} costs {claim!r}, {self.remaining()!r} remains of {self.limit!r}")
+        self._contents = {
+            "epsilon": self._contents["epsilon"] + epsilon,
+            "delta": self._contents["delta"] + delta,
+            "spent": [*self._contents["spent"], key],
+        }
+
+    def _fits(self, claim: Pure | Approximate, epsilon: int, delta: int) -> bool:
+        most, most_delta = _amounts(self.limit, math.floor)
+        return (
+            claim.assumptions <= self.limit.assumptions
+            and self._contents["epsilon"] + epsilon <= most
+            and self._contents["delta"] + delta <= most_delta
+        )
+
+    def _refresh(self) -> None:
+        """Read the file again: another process may have spent."""
+        if self._path is None:
+            return
+        found = read(self._path, FORMAT)
+        if found is None:
+            return
+        epsilon, delta, spent = (found.get(part) for part in ("epsilon", "delta", "spent"))
+        sound = isinstance(epsilon, int) and isinstance(delta, int) and isinstance(spent, list)
+        if not sound or found.get("limit") != to_record(self.limit):
+            raise LedgerError(
+                f"{self._path.name} keeps another budget, or a damaged one; open it with the limit it was made with "
+                f"({guarantee_from(found['limit'])!r})"
+                if sound
+                else f"{self._path.name} is damaged; restore it"
+            )
+        self._contents = {"epsilon": epsilon, "delta": delta, "spent": spent}
+
+
+def _amounts(claim: Pure | Approximate, rounding: Any) -> tuple[int, int]:
+    """Epsilon and delta in whole units."""
+    delta = claim.delta if isinstance(claim, Approximate) else 0.0
+    return rounding(Fraction(repr(claim.epsilon)) * UNIT), rounding(Fraction(repr(delta)) * UNIT)

@@ -1,0 +1,125 @@
+"""One class that a phone, a browser's helper or a server runs for the owner of a value."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import LedgerError
+from sfumato.local.client.bits import SystemBits
+from sfumato.local.client.budget import Budget
+from sfumato.local.client.files import locked, read, write
+from sfumato.local.client.wire import encode_batch
+from sfumato.local.protocols.protocol import Bits, LocalProtocol, Reports
+from sfumato.local.protocols.rappor import Rappor
+from sfumato.privacy.guarantees import Approximate, Pure
+
+__all__ = ["Client"]
+
+FORMAT = "sfumato-memory/1"
+
+
+class Client:
+    """Turns its owner's values into reports; nothing else leaves.
+
+    Without `memory` each report is drawn afresh, and all of them compose.  With `memory`, a file that stays with the
+    owner (it is as secret as the values), the randomization of a value is drawn once: the same value is answered with
+    the same report (RAPPOR: with fresh copies of the same kept bitmap), and only a new value costs anew.
+    With `budget`, what a new randomization costs is charged, durably, before it is sent.  Once a new value cannot be
+    paid for, the answer kept last is sent again: a value never decides whether a report is sent.
+
+    >>> from sfumato.local.protocols import GeneralizedResponse
+    >>> client = Client(GeneralizedResponse.calibrate(10, Pure(1.0)))
+    >>> len(client.report(3))
+    49
+    """
+
+    __slots__ = ("_bits", "_memory", "budget", "protocol")
+
+    def __init__(
+        self,
+        protocol: LocalProtocol,
+        memory: str | Path | None = None,
+        budget: Budget | None = None,
+        bits: Bits | None = None,
+    ) -> None:
+        self.protocol = protocol
+        self.budget = budget
+        self._memory = None if memory is None else Path(memory)
+        self._bits: Bits = SystemBits() if bits is None else bits
+
+    def report(self, value: object, key: str | None = None) -> bytes:
+        """The message to send for a value of any kind; `key` names the round for the budget, once."""
+        values = _single(value)
+        if self._memory is None:
+            self._charge(self.protocol.guarantee(), key)
+            return self._message(self.protocol.randomize(values, self._bits))
+        with locked(self._memory):
+            kept = self._kept(values, key)
+        if isinstance(self.protocol, Rappor):
+            return self._message(self.protocol.fresh(np.asarray(kept, dtype=np.uint8), self._bits))
+        return self._message(kept)
+
+    def cost(self) -> Pure | Approximate:
+        """What a new value costs."""
+        if self._memory is not None and isinstance(self.protocol, Rappor):
+            return self.protocol.forever()
+        return self.protocol.guarantee()
+
+    def describe(self) -> str:
+        """What leaves the device, in plain words."""
+        claim = self.cost().words().format(unit="any other value its owner might have had")
+        lines = [f"Each report holds {self.protocol.words()}, and nothing else.", f"The promise: {claim}."]
+        if self._memory is None:
+            lines.append("Each report is drawn afresh: several reports of one person add up their losses.")
+        else:
+            lines.append(
+                "A value is randomized once and that answer is kept on the device: the same value costs nothing more, "
+                "a new one costs the same again, and who sees all reports may notice that something changed."
+            )
+        if self.budget is not None:
+            lines.append(f"At most {self.budget.limit!r} is spent in total; {self.budget.remaining()!r} remains.")
+        return "\n".join(lines)
+
+    def _message(self, reports: Reports) -> bytes:
+        return encode_batch(self.protocol, reports)
+
+    def _charge(self, claim: Pure | Approximate, key: str | None) -> None:
+        if self.budget is not None:
+            self.budget.spend(claim, os.urandom(16).hex() if key is None else key)
+
+    def _kept(self, values: npt.ArrayLike, key: str | None) -> Reports:
+        """The kept randomization of a value, drawn, charged and stored first if the value is new."""
+        assert self._memory is not None
+        place = ",".join(map(str, np.asarray(self.protocol.coerce(values)).reshape(-1).tolist()))
+        mine: dict[str, Any] = {"format": FORMAT, "protocol": self.protocol.digest.hex(), "kept": {}, "last": ""}
+        contents = read(self._memory, FORMAT) or mine
+        if contents.get("protocol") != mine["protocol"] or not isinstance(contents.get("kept"), dict):
+            raise LedgerError(f"{self._memory.name} remembers another protocol; give each protocol a file of its own")
+        if place not in contents["kept"]:
+            if contents["kept"] and self.budget is not None and not self.budget.allows(self.cost()):
+                place = str(contents["last"])
+            else:
+                self._charge(self.cost(), key)
+                contents["kept"][place] = base64.b64encode(self.protocol.encode(self._draw(values))).decode()
+        if contents["last"] != place:
+            contents["last"] = place
+            write(self._memory, contents)
+        return self.protocol.decode(base64.b64decode(contents["kept"][place]))
+
+    def _draw(self, values: npt.ArrayLike) -> Reports:
+        if isinstance(self.protocol, Rappor):
+            return self.protocol.permanent(values, self._bits)
+        return self.protocol.randomize(values, self._bits)
+
+
+def _single(value: object) -> npt.NDArray[np.object_]:
+    """A list of one person's value, whatever it is."""
+    values = np.empty(1, dtype=object)
+    values[0] = value
+    return values
