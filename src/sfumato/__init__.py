@@ -21,6 +21,7 @@ _HOMES = {
         "Query", "bins", "col", "count", "discovered", "histogram", "mean", "median", "most_popular",
         "quantiles", "sum", "top", "variance",
     ),
+    "sfumato.queries.components": ("pca",),
     "sfumato.queries.linear.doors": ("marginals", "predicates", "prefix", "ranges", "weighted", "workload"),
     "sfumato.engines": ("Table", "read"),
     "sfumato.ledger": ("Ledger",),

@@ -25,9 +25,11 @@ from sfumato.mechanisms import (
     Staircase,
     Strategy,
 )
+from sfumato.mechanisms.subspace_iteration import component_mechanisms
 from sfumato.privacy.conversions import pure_for
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.binding import Question
+from sfumato.queries.components import Moments
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.choosing import error_of, measurements
 from sfumato.queries.linear.shapes import shapes
@@ -66,6 +68,8 @@ def best(question: Question, target: Guarantee, allow: frozenset[str] = frozense
 def options(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> list[Option]:
     """Every mechanism that can meet the target, best first; those that assume something only if it is allowed."""
     _check(target)
+    if isinstance(question, Moments):
+        return sorted((Option(*found) for found in component_mechanisms(question, target)), key=_preference)
     if isinstance(question, Workload):
         return sorted(_linear(question, target, allow), key=_preference)
     if isinstance(question, Keys):

@@ -21,6 +21,7 @@ from sfumato.mechanisms import (
     KeyDiscovery,
     Laplace,
     NoiseBody,
+    NoisyCovariance,
     PermuteAndFlip,
     Process,
     Public,
@@ -28,12 +29,14 @@ from sfumato.mechanisms import (
     RecursiveQuantiles,
     Staircase,
     Strategy,
+    SubspaceIteration,
     Vector,
 )
 from sfumato.mechanisms.ranks import Ranks
 from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import Query, bind, count, discovered, quantiles, top
+from sfumato.queries.components import pca
 from sfumato.randomness import seeded
 from sfumato.sampling.processes import Fourier
 from sfumato.schema import Schema
@@ -50,6 +53,7 @@ KEYS = bind(count().by(discovered("k")), PEOPLE)
 PURE, APPROXIMATE, CONCENTRATED = Pure(0.7), Approximate(0.7, 1e-4), Concentrated(0.3)
 PREFIXES = bind(Query.from_record({"query": "workload", "by": ["x"], "workload": [{"rows": ["prefix"]}]}), PEOPLE)
 CURVE = Expansion("curve", Fourier((0.0,), (1.0,), (1.5,), (1,)), (0.5, 0.2, 0.2), l2=40.0)
+CENTERED, UNCENTERED = bind(pca(["x"], 1), PEOPLE), bind(pca(["x"], 1, center=False), PEOPLE)
 RANKS = [Ranks.counted(np.array([1, 4, 9]), np.array([3, 1, 5]))]
 SCORES = np.array([[5, 3, 0]])
 
@@ -77,6 +81,12 @@ CASES = [
     (EllipticGaussian, PREFIXES, APPROXIMATE, np.arange(21)),
     (Process, CURVE, CONCENTRATED, np.array([7, -2, 0])),
     (Process, CURVE, APPROXIMATE, np.array([7, -2, 0])),
+    (NoisyCovariance, CENTERED, PURE, np.array([7 * 2**24, -2, 9 * 2**24], dtype=object)),
+    (NoisyCovariance, UNCENTERED, CONCENTRATED, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
+    (NoisyCovariance, CENTERED, APPROXIMATE, np.array([7 * 2**24, -2, 9 * 2**24], dtype=object)),
+    (SubspaceIteration, UNCENTERED, PURE, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
+    (SubspaceIteration, UNCENTERED, CONCENTRATED, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
+    (SubspaceIteration, UNCENTERED, APPROXIMATE, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
     (RandomizedResponse, Categories(["a", "b", "c"]), APPROXIMATE, np.array([0, 2, 1])),
 ]
 BODIES = {NoiseBody, NIM}  # noise of convex bodies: rebuilt through the archive, under their own tests

@@ -9,6 +9,7 @@ from sfumato.mechanisms.key_discovery import KeyDiscovery
 from sfumato.mechanisms.laplace import Laplace
 from sfumato.mechanisms.nim import NIM
 from sfumato.mechanisms.noise_body import NoiseBody
+from sfumato.mechanisms.noisy_covariance import NoisyCovariance
 from sfumato.mechanisms.permute_and_flip import PermuteAndFlip
 from sfumato.mechanisms.process import Expansion, Process
 from sfumato.mechanisms.public import Public
@@ -16,6 +17,7 @@ from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.mechanisms.recursive_quantiles import RecursiveQuantiles
 from sfumato.mechanisms.staircase import Staircase
 from sfumato.mechanisms.strategy import Strategy
+from sfumato.mechanisms.subspace_iteration import SubspaceIteration
 
 __all__ = [
     "ADDITIVE",
@@ -30,6 +32,7 @@ __all__ = [
     "Laplace",
     "Mechanism",
     "NoiseBody",
+    "NoisyCovariance",
     "PermuteAndFlip",
     "Process",
     "Public",
@@ -37,6 +40,7 @@ __all__ = [
     "RecursiveQuantiles",
     "Staircase",
     "Strategy",
+    "SubspaceIteration",
     "Vector",
 ]
 
@@ -44,8 +48,16 @@ AdditiveMechanism = Laplace | Staircase | Gaussian | DiscreteGaussian | Public
 ADDITIVE = (Laplace, Staircase, Gaussian, DiscreteGaussian, Public)
 
 LinearMechanism = Strategy | EllipticGaussian | NoiseBody | NIM
+ComponentMechanism = NoisyCovariance | SubspaceIteration
 Mechanism = (
-    AdditiveMechanism | LinearMechanism | Exponential | PermuteAndFlip | RecursiveQuantiles | KeyDiscovery | Process
+    AdditiveMechanism
+    | LinearMechanism
+    | Exponential
+    | PermuteAndFlip
+    | RecursiveQuantiles
+    | KeyDiscovery
+    | Process
+    | ComponentMechanism
 )
 
 # The stored name of each mechanism; a name never changes its meaning.
@@ -64,5 +76,7 @@ MECHANISMS: dict[str, type] = {
     "elliptic-gaussian": EllipticGaussian,
     "noise-body": NoiseBody,
     "nim": NIM,
+    "noisy-covariance": NoisyCovariance,
+    "subspace-iteration": SubspaceIteration,
     "process": Process,
 }

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfumato.queries.components import Components
+
 __all__ = ["DETAILS"]
 
-DETAILS: dict[str, Any] = {}
+DETAILS: dict[str, Any] = {
+    "pca": Components,
+}

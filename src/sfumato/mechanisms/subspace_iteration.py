@@ -1,0 +1,216 @@
+r"""Private subspace iteration: the leading directions of a second moment by repeated noisy products.
+
+Definition.  Let A = sum z z^T over the rows.  From a random orthonormal X of k columns repeat L times: round X to a
+lattice, release W = A X + noise, and let X be an orthonormal basis of W.  The trace of A, and the number of rows, are
+released beside it, as one more product [Hardt2013; Huang2014, algorithms 6 and 7, noise matrices d x k].
+
+Guarantee.   ||X|| <= c is checked in whole numbers.  One row of ||z||^2 <= P moves A X by at most P c in l2,
+P c sqrt(d k) in l1 and side sqrt(P) c in l-infinity (twice that, and sqrt(2) in l2, for a replaced row).  So L + 1
+adaptive releases cost (L + 1) (k s)^2 / (2 sigma^2) concentrated, (epsilon, delta) with the Gaussian profile at
+sqrt(L + 1) k s, or (L + 1) k s / b pure.  Proof: docs/proofs/subspace_iteration.md.
+
+Accuracy.    `error` bounds the spectral norm of the last noise matrix, in rows.  With g = 1 - lambda_{k+1} / lambda_k
+and L >= log(d) / g or so, the angle is of the order of (sigma / lambda_k) sqrt(d) / g [Hardt2013; the gap of Huang2014,
+theorem 2.11, corrected]; eigenvalues are Ritz values, within the released residual of an eigenvalue.
+
+Assumes.     Nothing beyond random bits: sums, directions and noise are whole numbers and the samplers exact.
+
+Differs.     From the uncentered second moment, no noisy mean, no factor 10; Ritz values in place of column norms, whose
+square is biased by sigma^2 d, the term that Huang2014's theorem 2.12 misses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms.additive import Lattice, approximate, checked, smallest_scale
+from sfumato.mechanisms.noisy_covariance import BODIES, MOST_IN_CUBE, NoisyCovariance, root_up
+from sfumato.mechanisms.spectral import rectangular_normal, simulated
+from sfumato.numeric import ceil_float, round_up
+from sfumato.privacy.conversions import pure_for
+from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.queries.components import UNIT, Moments
+from sfumato.queries.spectra import DIRECTION
+from sfumato.randomness import Rng
+from sfumato.sampling import CubeNoise, DiscreteLaplace, RoundedNormal
+
+__all__ = ["SubspaceIteration", "component_mechanisms"]
+
+ITERATIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SubspaceIteration:
+    """`iterations` noisy products with noise of a given scale; for second moments that are not centered."""
+
+    query: Moments
+    body: str
+    scale: float
+    iterations: int = ITERATIONS
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.query.details.center:
+            raise UnsupportedQuery("subspace iteration needs center=False; the noisy covariance centers")
+        if self.body not in BODIES:
+            raise ParameterError(f"body must be one of {', '.join(BODIES)}, got {self.body!r}")
+        if not (isinstance(self.iterations, int) and 1 <= self.iterations <= 1000):
+            raise ParameterError(f"iterations must be a whole number from 1 to 1000, got {self.iterations!r}")
+        DiscreteLaplace(self.scale)
+        if self.body == "cube":
+            CubeNoise(self.scale, self.query.size * self.query.details.k)
+        if self.epsilon is not None:
+            Pure(self.epsilon)
+
+    @classmethod
+    def calibrate(
+        cls, query: Moments, target: Guarantee, body: str | None = None, iterations: int = ITERATIONS
+    ) -> SubspaceIteration:
+        """The least noisy mechanism of this body, by default the best that fits the target."""
+        squared = (iterations + 1) * _squared(query)
+        if isinstance(target, Concentrated) and target.rho > 0 and body in (None, "normal"):
+            sigma = root_up(squared) / math.sqrt(2 * target.rho)
+            while Fraction(squared) / Fraction(sigma) ** 2 / 2 > Fraction(target.rho):
+                sigma = round_up(sigma)
+            return cls(query, "normal", smallest_scale(sigma), iterations)
+        if isinstance(target, Approximate) and target.delta > 0 and body in (None, "normal"):
+            sigma = gaussian_sigma(root_up(squared), target.epsilon, target.delta)
+            return cls(query, "normal", smallest_scale(sigma), iterations, target.epsilon)
+        epsilon = pure_for(target.rho) if isinstance(target, Concentrated) else getattr(target, "epsilon", 0.0)
+        if body == "normal" or epsilon <= 0:
+            raise UnsupportedQuery(
+                f"noise of body {body or 'cube'!r} cannot meet {target!r}; spend more, or with delta"
+            )
+        chosen = body or _best_body(query)
+        moved = Fraction((iterations + 1) * _reach(query, chosen))
+        return cls(query, chosen, smallest_scale(ceil_float(moved / Fraction(epsilon))), iterations)
+
+    def guarantee(self, distance: int = 1) -> Pure | Concentrated | Approximate:
+        """What one release costs between tables `distance` units apart."""
+        rounds = self.iterations + 1
+        if self.body != "normal":
+            moved = distance * rounds * _reach(self.query, self.body)
+            return Pure(ceil_float(Fraction(moved) / Fraction(self.scale)))
+        squared = distance**2 * rounds * _squared(self.query)
+        if self.epsilon is None:
+            return Concentrated(ceil_float(Fraction(squared) / Fraction(self.scale) ** 2 / 2))
+        if not squared:
+            return Approximate(0.0, 0.0)
+        return approximate(self.epsilon, gaussian_delta(self.scale, root_up(squared), self.epsilon), distance)
+
+    def error(self, beta: float = 0.05) -> float:
+        """The spectral norm of the last noise matrix, in rows, exceeded with probability at most `beta`."""
+        d, k = self.query.size, self.query.details.k
+        if self.body == "normal":
+            found = rectangular_normal(self.scale, d, k, beta)
+        else:
+            found = self.scale * simulated(self.body, (d, k), (1.0, 1.0), d * k, beta)
+        return (found + math.sqrt(d * k)) / (UNIT**2 * DIRECTION)
+
+    def release(self, answer: Lattice, rng: Rng) -> Lattice:
+        """Iterate.  `answer` is the exact, secret vector of sums; a header says how to read the result."""
+        d, k = self.query.size, self.query.details.k
+        exact = checked(answer, self.query)  # type: ignore[arg-type]
+        moment = _matrix(np.asarray(exact, dtype=object), d)
+        frame = _lattice_frame(np.asarray(RoundedNormal(1e6).sample((d, k), rng), dtype=np.float64))
+        for _ in range(self.iterations):
+            start = frame
+            image = moment.dot(start) + self._noise((d, k), rng)
+            frame = _lattice_frame(image.astype(np.float64))
+        totals = [np.trace(moment), *exact[d + d * (d - 1) // 2 :]]
+        noisy = DIRECTION * np.array(totals, dtype=object) + self._noise((len(totals),), rng)
+        header = np.array([self.iterations, 1], dtype=object)
+        return np.concatenate([header, start.reshape(-1), image.reshape(-1), noisy])
+
+    def _noise(self, shape: tuple[int, ...], rng: Rng) -> npt.NDArray[Any]:
+        if self.body == "cube":
+            return CubeNoise(self.scale, math.prod(shape)).sample(None, rng).astype(object).reshape(shape)
+        law = DiscreteLaplace(self.scale) if self.body == "laplace" else RoundedNormal(self.scale)
+        return np.asarray(law.sample(shape, rng)).astype(object)
+
+    def to_record(self) -> dict[str, object]:
+        """Public parameters."""
+        return {
+            "type": "subspace-iteration", "body": self.body, "scale": self.scale, "iterations": self.iterations,
+            "epsilon": self.epsilon,
+        }  # fmt: skip
+
+
+def component_mechanisms(query: Moments, target: Guarantee) -> list[tuple[Any, float, str]]:
+    """Every mechanism for components that meets the target, with the typical spectral norm of its noise and a name."""
+    found: list[Any] = [NoisyCovariance.calibrate(query, target)]
+    if found[0].body == "normal" and query.dimension <= MOST_IN_CUBE:
+        found.append(NoisyCovariance.calibrate(query, target, "cube"))
+    if not query.details.center and query.size > 1:
+        found.append(SubspaceIteration.calibrate(query, target))
+    names = {NoisyCovariance: "noisy covariance", SubspaceIteration: "subspace iteration"}
+    return [(made, made.error(0.5), f"{names[type(made)]}, {made.body} noise") for made in found]
+
+
+def _matrix(exact: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """The summed second moment as a symmetric matrix of whole numbers."""
+    moment = np.zeros((size, size), dtype=object)
+    moment[np.diag_indices(size)] = exact[:size]
+    upper = np.triu_indices(size, 1)
+    moment[upper] = exact[size : size + len(upper[0])]
+    moment.T[upper] = moment[upper]
+    return moment
+
+
+def _cap(query: Moments) -> int:
+    """The norm that directions on the lattice are allowed to have."""
+    return DIRECTION + math.isqrt(query.size * query.details.k) + 1
+
+
+def _lattice_frame(image: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """An orthonormal basis of the image, in lattice steps; its norm is at most `_cap`, checked in whole numbers."""
+    size, k = image.shape
+    basis = np.linalg.qr(image / max(float(np.abs(image).max()), 1.0))[0]
+    cap = DIRECTION + math.isqrt(size * k) + 1
+    while True:
+        frame = np.rint(DIRECTION * np.nan_to_num(basis)).astype(np.int64)
+        gram = np.abs(frame.T @ frame)
+        if int(gram.sum(axis=1).max()) <= cap**2:  # the largest row sum of X^T X bounds its norm
+            return np.asarray(frame.astype(object))
+        basis = basis * 0.999
+
+
+def _squared(query: Moments) -> int:
+    """The squared l2 distance that one unit moves a product, or the multiplied totals, by at most."""
+    p = query.longest
+    product = (p * _cap(query)) ** 2
+    totals = DIRECTION**2 * (p**2 + UNIT**4 * query.counted)
+    return max(product, totals) * query.schema.unit.rows**2 * (2 if query.replaced else 1)
+
+
+def _reach(query: Moments, body: str) -> int:
+    """How far one unit moves a product, or the multiplied totals, in the body's norm."""
+    p, cap, entries = query.longest, _cap(query), query.size * query.details.k
+    if body == "laplace":
+        product, totals = _ceil_root(entries * (p * cap) ** 2), DIRECTION * (p + UNIT**2 * query.counted)
+    else:
+        side = min(UNIT, math.isqrt(p))
+        product, totals = side * _ceil_root(p * cap**2), DIRECTION * max(p, UNIT**2 * query.counted)
+    return max(product, totals) * query.schema.unit.rows * (2 if query.replaced else 1)
+
+
+def _best_body(query: Moments) -> str:
+    """Cube or Laplace noise, whichever has the smaller entries."""
+    entries = query.size * query.details.k
+    if entries > MOST_IN_CUBE:
+        return "laplace"
+    cube = _reach(query, "cube") * (entries + 1) / math.sqrt(3)
+    return "cube" if cube <= _reach(query, "laplace") * math.sqrt(2) else "laplace"
+
+
+def _ceil_root(squared: int) -> int:
+    root = math.isqrt(squared)
+    return root + (root * root < squared)
