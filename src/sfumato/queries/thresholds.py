@@ -1,0 +1,159 @@
+r"""All thresholds of a column at once: the share of rows at or below each point of a grid, by a small database.
+
+A database of m rows on the grid is as good as its worst threshold: its penalty is max_g |m F(g) - n y(g)|, F(g) and
+y(g) the rows at or below g in the table (of n present rows) and in the small database.  One row added, removed or
+replaced moves every m F(g) - n y(g) by at most m, so it moves each penalty by at most m, for either relation.
+Proof: docs/proofs/threshold_database.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.queries.aggregation import Frequencies
+from sfumato.queries.features import Axis, axes_of
+from sfumato.queries.grouping import Cells
+from sfumato.queries.query import Query
+from sfumato.schema import Schema
+from sfumato.spaces import Lattice
+
+__all__ = ["ThresholdGrid", "Thresholds", "thresholds"]
+
+MOST_POINTS = 20_000
+MOST_ROWS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The thresholds of a column on a grid of `points`; `rows` is the small database's size, chosen if left out."""
+
+    kind: ClassVar[str] = "thresholds"
+
+    column: str
+    points: int = 1000
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.column, str) and self.column):
+            raise ParameterError("column must name the column that thresholds are about")
+        if not (isinstance(self.points, int) and 2 <= self.points <= MOST_POINTS):
+            raise ParameterError(f"points must be a whole number from 2 to {MOST_POINTS}, got {self.points!r}")
+        if self.rows is not None and not (isinstance(self.rows, int) and 1 <= self.rows <= MOST_ROWS):
+            raise ParameterError(f"rows must be a whole number from 1 to {MOST_ROWS}, got {self.rows!r}")
+
+    def subject(self) -> str:
+        """What is asked, readable."""
+        return f"thresholds of {self.column}"
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"column": self.column, "points": self.points, "rows": self.rows}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Thresholds:
+        """What `to_record`, or a plan, describes."""
+        unknown = sorted(record.keys() - {"column", "points", "rows"})
+        if unknown:
+            raise SchemaError(f"a thresholds query has no part {unknown[0]!r}; known are column, points, rows, where")
+        return cls(record.get("column", ""), record.get("points", 1000), record.get("rows"))
+
+    def bind(self, query: Query, schema: Schema) -> ThresholdGrid:
+        """The question about a table with this schema."""
+        if query.keys:
+            raise UnsupportedQuery("thresholds take no keys in by; narrow them with where")
+        (axis,) = axes_of((self.column,), schema, self.points)
+        if self.rows is None and schema.size is None:
+            raise UnsupportedQuery("thresholds need rows=, the small database's size, or a declared size= to choose it")
+        return ThresholdGrid(query, schema, axis)
+
+
+def thresholds(column: str, *, points: int = 1000, rows: int | None = None) -> Query:
+    """The share of rows at or below each of `points` grid points of a column, all at once.
+
+    Released is a small database on the grid, chosen by the exponential mechanism among all of its size.
+    """
+    return Query("thresholds", details=Thresholds(column, points, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdGrid:
+    """Thresholds bound to a schema; the exact answer is the number of rows in each cell of the grid."""
+
+    query: Query
+    schema: Schema
+    axis: Axis
+
+    @property
+    def details(self) -> Thresholds:
+        """The query's own parameters."""
+        assert isinstance(self.query.details, Thresholds)
+        return self.query.details
+
+    @property
+    def name(self) -> str:
+        """The query's readable name."""
+        return self.query.name
+
+    @property
+    def cells(self) -> Cells:
+        """One cell: the whole table."""
+        return Cells(())
+
+    @property
+    def dimension(self) -> int:
+        """The number of grid points."""
+        return self.axis.cells
+
+    @property
+    def lattice(self) -> Lattice:
+        """The column's lattice."""
+        lattice: Lattice = self.schema.space(self.details.column).lattice  # type: ignore[attr-defined]
+        return lattice
+
+    def spread(self, rows: int) -> int:
+        """How far apart the changes of penalties of databases of this size can lie when one unit changes."""
+        return 2 * rows * self.schema.unit.rows
+
+    def exact(self, table: Any, mechanism: Any = None) -> npt.NDArray[np.int64]:
+        """The exact, secret counts of the grid's cells."""
+        found = Frequencies(self.query.bound_condition(self.schema), self.cells, self.details.column)
+        _, values, counts = table.answer(found)
+        places = (np.asarray(values, dtype=np.int64) - self.lattice.low) // self.axis.step
+        histogram = np.zeros(self.axis.cells, dtype=np.int64)
+        np.add.at(histogram, places, np.asarray(counts, dtype=np.int64))
+        return histogram
+
+    def database(self, output: Any) -> npt.NDArray[np.float64]:
+        """The rows of the small database, in the column's units."""
+        return self.lattice.values(self.lattice.low + self.axis.middles()[np.asarray(output, dtype=np.int64)])
+
+    def estimate(self, output: Any) -> npt.NDArray[np.float64]:
+        """The share of rows at or below each grid point."""
+        places = np.asarray(output, dtype=np.int64)
+        below = np.cumsum(np.bincount(places, minlength=self.axis.cells))
+        return np.asarray(below / max(len(places), 1))
+
+    def table(self, output: Any, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
+        """One row a threshold: its value and share, with bars that hold for all at once where the size is declared."""
+        shares = self.estimate(output)
+        ends = np.minimum((np.arange(self.axis.cells) + 1) * self.axis.step - 1, self.axis.width)
+        columns = {"threshold": self.lattice.values(self.lattice.low + ends).tolist(), "estimate": shares.tolist()}
+        if self.schema.size is None:
+            return columns
+        reach = mechanism.error(beta) / self.schema.size
+        low, high = np.clip(shares - reach, 0, 1), np.clip(shares + reach, 0, 1)
+        return columns | {"low": low.tolist(), "high": high.tolist()}
+
+    def accuracy(self, mechanism: Any, beta: float) -> str:
+        """The error to expect, in words."""
+        words = f"all {self.axis.cells} thresholds from a database of {mechanism.rows} rows"
+        if self.schema.size is None:
+            return f"{words}: within 1/{2 * mechanism.rows} and {mechanism.error(beta):.4g} rows of the best"
+        reach = mechanism.error(beta) / self.schema.size
+        return f"{words}: shares within ± {reach:.4g} with probability {1 - beta:g} ({self.schema.size} rows)"
