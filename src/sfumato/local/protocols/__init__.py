@@ -5,23 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.local.protocols.duchi import Duchi
 from sfumato.local.protocols.generalized import GeneralizedResponse
 from sfumato.local.protocols.hadamard import HadamardResponse
 from sfumato.local.protocols.hashing import LocalHashing
+from sfumato.local.protocols.hybrid import Hybrid
+from sfumato.local.protocols.laplace import LocalLaplace
+from sfumato.local.protocols.piecewise import Piecewise
 from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.local.protocols.rappor import Rappor
+from sfumato.local.protocols.square import SquareWave
 from sfumato.local.protocols.subset import SubsetSelection
 from sfumato.local.protocols.unary import OptimizedUnary, SymmetricUnary
+from sfumato.local.protocols.window import OptimizedWindow
 
 __all__ = [
     "PROTOCOLS",
     "Bits",
+    "Duchi",
     "GeneralizedResponse",
     "HadamardResponse",
+    "Hybrid",
     "LocalHashing",
+    "LocalLaplace",
     "LocalProtocol",
     "OptimizedUnary",
+    "OptimizedWindow",
+    "Piecewise",
     "Rappor",
+    "SquareWave",
     "SubsetSelection",
     "SymmetricUnary",
     "protocol_from",
@@ -29,6 +41,7 @@ __all__ = [
 
 KINDS: tuple[type[LocalProtocol], ...] = (
     GeneralizedResponse, OptimizedUnary, SymmetricUnary, Rappor, SubsetSelection, LocalHashing, HadamardResponse,
+    LocalLaplace, Duchi, Piecewise, Hybrid, OptimizedWindow, SquareWave,
 )  # fmt: skip
 PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in KINDS}
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 
-__all__ = ["positions", "records"]
+__all__ = ["numbers", "positions", "records", "vectors"]
 
 
 def records(values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -55,3 +55,35 @@ def _number(value: object) -> float:
         return float(value) if isinstance(value, int | float | np.number) else np.nan
     except (OverflowError, TypeError):
         return np.nan
+
+
+def numbers(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Numbers as floats; what is not a number becomes NaN.
+
+    >>> numbers([1, "2", None, True, float("inf")]).tolist()
+    [1.0, nan, nan, 1.0, inf]
+    """
+    raw = records(values)
+    if raw.dtype.kind in "biuf":
+        return raw.astype(np.float64)
+    return np.array([_number(value) for value in raw], dtype=np.float64)
+
+
+def vectors(values: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float64]:
+    """One row of floats a person; a record that is no vector of this dimension becomes a row of NaN."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if values.shape[1] != dimension:
+            raise ParameterError(f"values must have the shape (n, {dimension}), got {values.shape}")
+        if values.dtype.kind in "biuf":
+            return values.astype(np.float64)
+    listed = list(values) if isinstance(values, list | tuple | np.ndarray) else [values]
+    out = np.full((len(listed), dimension), np.nan)
+    for i, value in enumerate(listed):
+        row = numbers(value) if isinstance(value, list | tuple) or _flat(value) else np.empty(0)
+        if row.shape == (dimension,):
+            out[i] = row
+    return out
+
+
+def _flat(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1

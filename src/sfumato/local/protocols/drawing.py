@@ -18,7 +18,7 @@ from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["check_coin", "check_count", "coins", "grains", "loss", "meet", "ratios", "uniform"]
+__all__ = ["check_coin", "check_count", "coins", "grains", "loss", "meet", "ratios", "uniform", "uniform_below"]
 
 GRAIN = 62  # coins have probabilities in units of 2^-62
 LARGEST = 40.0  # epsilon; beyond it a lie would be rarer than a few units
@@ -46,6 +46,18 @@ def uniform(high: int, count: int, bits: Bits) -> npt.NDArray[np.int64]:
             out[again] = (bits.words(again.size) >> HALF) * np.uint64(high)
             again = again[(out[again] & LOW) < unfair]
     return (out >> HALF).view(np.int64)[:count]
+
+
+def uniform_below(high: npt.NDArray[np.int64], bits: Bits) -> npt.NDArray[np.int64]:
+    """An exactly uniform integer below each entry of `high`, from 1 to 2^32."""
+    bound = high.astype(np.uint64)
+    unfair = np.uint64(2**32) % bound
+    out = (bits.words(bound.size) >> HALF) * bound
+    again = np.flatnonzero((out & LOW) < unfair)
+    while again.size:
+        out[again] = (bits.words(again.size) >> HALF) * bound[again]
+        again = again[(out[again] & LOW) < unfair[again]]
+    return (out >> HALF).view(np.int64)
 
 
 def grains(p: Fraction) -> Fraction:

@@ -163,6 +163,8 @@ def _plain(value: object) -> object:
         return str(value)
     if isinstance(value, LocalProtocol):
         return value.to_record()
+    if isinstance(value, tuple):
+        return list(value)
     return value
 
 
@@ -177,6 +179,8 @@ def _restored(name: str, kind: str, value: Any) -> Any:
             return Fraction(value)
         except (ValueError, ZeroDivisionError):
             raise ParameterError(f"{name} must be a fraction such as '1/2'") from None
+    if kind == "tuple[int, ...]" and isinstance(value, list) and all(type(part) is int for part in value):
+        return tuple(value)
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):

@@ -4,7 +4,8 @@ Definition.  Flip each bit of the unary encoding with probability f, once, and k
 one is sent as one with probability p, a kept zero with probability q.
 
 Guarantee.   Any number of reports of one value cost together at most 2 ln((1 - f)/f), being made from the kept bitmap.
-A single one costs ln( P (1 - Q) / ((1 - P) Q) ), P = (1 - f) p + f q, Q = f p + (1 - f) q [ErlingssonPihurKorolova2014].
+A single one costs ln( P (1 - Q) / ((1 - P) Q) ), P = (1 - f) p + f q, Q = f p + (1 - f) q
+[ErlingssonPihurKorolova2014].
 A value that changes is another permanent bitmap, and costs as much again.  Proof: docs/proofs/local-categories.md.
 
 Accuracy.    (count/n - Q)/(P - Q) is unbiased, if each person reports once in a round.
