@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.local.collection.database import CollectionError
-from sfumato.local.collection.journal import Journal
+from sfumato.local.collection.journal import Incoming, Journal
 
 DIGEST = "d" * 64
 
@@ -15,14 +15,15 @@ def opened(tmp_path, name="j.journal", length=3):
     return Journal.open(tmp_path / name, DIGEST, length)
 
 
-def fold(journal, mark, tally, tokens=(), content=b"c", refused=None, number=1):
+def fold(journal, mark, tally, tokens=(), content=b"c", refused=None):
     """Fold one report for each unit of the tally; replayed tokens take one from the first entry."""
     full = np.array(tally, dtype=np.int64)
 
     def settle(replays):
         return int(full.sum()) - len(replays), full - np.array([len(replays), 0, 0])
 
-    return journal.fold(number, mark, content, list(tokens), refused or {}, settle)
+    (receipt,) = journal.fold([Incoming(mark, content, list(tokens), settle, refused or {})])
+    return receipt
 
 
 # claims
@@ -57,25 +58,37 @@ def test_tokens_are_counted_once_within_and_across_batches(tmp_path):
     journal = opened(tmp_path)
     first = fold(journal, b"a", [3, 0, 0], tokens=[b"x" * 16, b"y" * 16, b"x" * 16])
     assert (first.accepted, first.refused) == (2, {"repeated report": 1})
+    many = [bytes([i]) * 16 for i in range(100)]
+    assert fold(opened(tmp_path, "many"), b"m", [103, 0, 0], tokens=[*many, *many[:3]]).refused == {
+        "repeated report": 3
+    }
     second = fold(journal, b"b", [3, 0, 0], tokens=[b"y" * 16, b"z" * 16, b"x" * 16])
     assert (second.accepted, second.refused) == (1, {"repeated report": 2})
     assert journal.round().tally.tolist() == [3, 0, 0]
 
 
-def test_a_closed_round_keeps_its_tally_and_leaves_no_mark(tmp_path):
+def test_a_closed_round_keeps_its_tally_and_can_forget_its_marks(tmp_path):
     journal = opened(tmp_path)
     token = b"linkable-token-0"
     fold(journal, b"batch-identifier", [1, 0, 0], tokens=[token])
     assert token in journal.path.read_bytes()
-    closed = journal.close(1)
+    closed = journal.close(forget=True)
     assert (closed.closed, closed.tally.tolist()) == (True, [1, 0, 0])
     assert token not in journal.path.read_bytes()
     assert b"batch-identifier" not in journal.path.read_bytes()
     assert journal.round().number == 2
     assert journal.round(1).reports == 1
-    assert fold(journal, b"new", [0, 1, 0], number=2).accepted == 1
-    with pytest.raises(CollectionError, match="round 1 .* is not open; round 2 is"):
-        fold(journal, b"late", [0, 1, 0])
+    assert fold(journal, b"new", [0, 1, 0]).accepted == 1
+    assert (journal.round().reports, journal.round(1).reports) == (1, 1)
+
+
+def test_a_round_that_is_not_forgotten_still_knows_its_replays(tmp_path):
+    journal = opened(tmp_path)
+    fold(journal, b"a", [1, 0, 0], tokens=[b"t" * 16])
+    journal.close(forget=False)
+    assert fold(journal, b"a", [1, 0, 0], tokens=[b"t" * 16]).before
+    assert fold(journal, b"b", [1, 0, 0], tokens=[b"t" * 16]).refused == {"repeated report": 1}
+    assert journal.round().reports == 0
 
 
 # merging
@@ -137,6 +150,11 @@ def test_a_failure_while_folding_leaves_nothing_behind(tmp_path):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        journal.fold(1, b"a", b"c", [b"t" * 16], {}, fails)
+        journal.fold(
+            [
+                Incoming(b"z", b"c", [], lambda _: (1, np.ones(3, dtype=np.int64))),
+                Incoming(b"a", b"c", [b"t" * 16], fails),
+            ]
+        )
     assert journal.round().reports == 0
     assert fold(journal, b"a", [1, 0, 0], tokens=[b"t" * 16]).accepted == 1

@@ -4,9 +4,9 @@ One SQLite file, journal mode TRUNCATE with synchronous=FULL as for ledgers: whe
 batch and its effect on the tally are on disk together, or neither is.  So a collector killed at any moment loses no
 acknowledged report and counts none twice: whoever sent a batch sends it again until it is acknowledged.
 
-A mark is a keyed hash of a one-time random token, or of the identifier of a batch.  Marks stand in a set ordered by
-themselves, next to no report, no time and no sender, and are erased when their round closes.  Each operation opens
-its own connection, so threads and forked processes never share one.
+A mark is a hash of a one-time random token, or of the name of a batch.  Marks stand in a set ordered by themselves,
+next to no report, no time and no sender; they can be erased when a round closes, after which its replays would count.
+Each operation opens its own connection, so threads and forked processes never share one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +25,11 @@ import numpy.typing as npt
 
 from sfumato.local.collection.database import NEW_ROUND, CollectionError, connected, create
 
-__all__ = ["Folded", "Journal", "Round", "Tally"]
+__all__ = ["Folded", "Incoming", "Journal", "Round", "Tally"]
 
 Tally = npt.NDArray[np.int64]
+
+FEW = 32  # tokens that are looked up one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,18 @@ class Folded:
     before: bool = False
 
 
-Settle = Callable[[npt.NDArray[np.intp]], tuple[int, Tally]]  # positions of replays -> reports and tally without them
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One message: marks of its name and bytes, marks of its reports' names, and what is left without replays.
+
+    `settle` is told the positions of reports seen before and returns how many are left, and their tally.
+    """
+
+    mark: bytes
+    content: bytes
+    tokens: Sequence[bytes]
+    settle: Callable[[npt.NDArray[np.intp]], tuple[int, Tally]]
+    refused: dict[str, int] = field(default_factory=dict)
 
 
 class Journal:
@@ -88,43 +102,40 @@ class Journal:
         with self._reading() as connection:
             return tuple(_round(row) for row in connection.execute("SELECT * FROM rounds ORDER BY round"))
 
-    def fold(
-        self, number: int, mark: bytes, content: bytes, tokens: Sequence[bytes], refused: dict[str, int], settle: Settle
-    ) -> Folded:
-        """Take in one batch, durably and once.
-
-        `mark` and `content` identify the batch and its bytes; `settle` is told which tokens were seen before.
-        """
+    def fold(self, messages: Sequence[Incoming]) -> list[Folded]:
+        """Take in messages, each once, into the latest round; all of them are durable when this returns."""
         with self._writing() as connection:
-            state = _open_round(connection, number, self.path)
-            query = "SELECT content, receipt FROM batches WHERE mark = ?"
-            seen = connection.execute(query, (mark,)).fetchone()
-            if seen is not None:
-                return _again(connection, state, seen, content)
-            replays = _fresh(connection, tokens)
-            accepted, tally = settle(replays)
-            counts = {**refused, "repeated report": len(replays)} if len(replays) else dict(refused)
-            _record(connection, state, accepted, tally, counts)
-            receipt = json.dumps([accepted, counts])
-            connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, content, receipt))
-        return Folded(accepted, counts)
+            state = _latest(connection, self.path)
+            total, reports, counts = state.tally.copy(), 0, Counter[str]()
+            receipts = []
+            for message in messages:
+                folded, tally = _folded(connection, message)
+                if tally is not None:
+                    total += tally
+                    reports += folded.accepted
+                    counts.update(folded.refused)
+                else:
+                    counts["repeated batch" if folded.before else "reused batch id"] += 1
+                receipts.append(folded)
+            _record(connection, state, reports, total - state.tally, counts)
+        return receipts
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count a batch that could not be read at all, in the latest round."""
         with self._writing() as connection:
-            _must_be_free(connection, self.path)
-            state = _round(connection.execute("SELECT * FROM rounds ORDER BY round DESC LIMIT 1").fetchone())
+            state = _latest(connection, self.path)
             _record(connection, state, 0, np.zeros_like(state.tally), {reason: count})
 
-    def close(self, number: int) -> Round:
-        """End a round: its marks are erased, its tally stays, and the next round opens."""
+    def close(self, forget: bool) -> Round:
+        """End a round: its tally stays, and the next round opens; with `forget` all marks are erased."""
         with self._writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
-            state = _open_round(connection, number, self.path)
-            connection.execute("UPDATE rounds SET closed = 1 WHERE round = ?", (number,))
-            connection.execute("DELETE FROM batches")
-            connection.execute("DELETE FROM tokens")
-            connection.execute(NEW_ROUND, (number + 1, _bytes(np.zeros_like(state.tally))))
+            state = _latest(connection, self.path)
+            connection.execute("UPDATE rounds SET closed = 1 WHERE round = ?", (state.number,))
+            if forget:
+                connection.execute("DELETE FROM batches")
+                connection.execute("DELETE FROM tokens")
+            connection.execute(NEW_ROUND, (state.number + 1, _bytes(np.zeros_like(state.tally))))
         return Round(state.number, True, state.reports, state.tally, state.refused)
 
     def merge(self, other: Journal) -> Folded:
@@ -137,11 +148,14 @@ class Journal:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
         piece = other.freeze()
         with self._writing() as connection:
-            state = _open_round(connection, piece.number, self.path)
+            state = _latest(connection, self.path)
+            if state.number != piece.number:
+                raise CollectionError(f"the piece is in round {piece.number}, this journal in round {state.number}")
             mark = b"piece:" + other.piece
-            seen = connection.execute("SELECT content, receipt FROM batches WHERE mark = ?", (mark,)).fetchone()
+            seen = connection.execute("SELECT receipt FROM batches WHERE mark = ?", (mark,)).fetchone()
             if seen is not None:
-                return _again(connection, state, seen, b"")
+                accepted, refused = json.loads(seen[0])
+                return Folded(accepted, refused, before=True)
             with other._reading() as source:
                 _take_marks(connection, source, "batches", 3)
                 _take_marks(connection, source, "tokens", 1)
@@ -175,20 +189,31 @@ class Journal:
             connection.execute("COMMIT")
 
 
-def _again(connection: sqlite3.Connection, state: Round, seen: tuple[bytes, str], content: bytes) -> Folded:
-    """A batch whose identifier is known: the receipt it had, or a refusal if its bytes differ."""
-    same = seen[0] == content
-    _record(connection, state, 0, np.zeros_like(state.tally), {"repeated batch" if same else "reused batch id": 1})
-    if not same:
-        return Folded(0, {"reused batch id": 1})
-    accepted, refused = json.loads(seen[1])
-    return Folded(accepted, refused, before=True)
+def _folded(connection: sqlite3.Connection, message: Incoming) -> tuple[Folded, Tally | None]:
+    """One message's receipt and tally; no tally if its name is known (then the receipt it had, or a refusal)."""
+    query = "SELECT content, receipt FROM batches WHERE mark = ?"
+    seen = connection.execute(query, (message.mark,)).fetchone()
+    if seen is not None:
+        if seen[0] != message.content:
+            return Folded(0, {"reused batch id": 1}), None
+        accepted, refused = json.loads(seen[1])
+        return Folded(accepted, refused, before=True), None
+    replays = _fresh(connection, message.tokens)
+    accepted, tally = message.settle(replays)
+    counts = dict(message.refused)
+    if len(replays):
+        counts["repeated report"] = counts.get("repeated report", 0) + len(replays)
+    row = (message.mark, message.content, json.dumps([accepted, counts]))
+    connection.execute("INSERT INTO batches VALUES (?, ?, ?)", row)
+    return Folded(accepted, counts), tally
 
 
 def _fresh(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
     """Add the new tokens to the set; the positions of those that were in it, or came twice in this batch."""
-    if not tokens:
-        return np.zeros(0, dtype=np.intp)
+    if len(tokens) <= FEW:
+        insert = "INSERT OR IGNORE INTO tokens VALUES (?)"
+        known = [place for place, token in enumerate(tokens) if not connection.execute(insert, (token,)).rowcount]
+        return np.array(known, dtype=np.intp)
     connection.execute("CREATE TEMP TABLE incoming (mark BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
     rows = sorted(zip(tokens, range(len(tokens)), strict=True))
     connection.executemany("INSERT OR IGNORE INTO incoming VALUES (?, ?)", rows)
@@ -212,24 +237,19 @@ def _take_marks(connection: sqlite3.Connection, source: sqlite3.Connection, tabl
         ) from None
 
 
-def _record(connection: sqlite3.Connection, state: Round, reports: int, tally: Tally, refused: dict[str, int]) -> None:
+def _record(
+    connection: sqlite3.Connection, state: Round, reports: int, tally: Tally, refused: Mapping[str, int]
+) -> None:
     counts = {reason: state.refused.get(reason, 0) + refused.get(reason, 0) for reason in {**state.refused, **refused}}
     row = (state.reports + int(reports), _bytes(state.tally + tally), json.dumps(counts), state.number)
     connection.execute("UPDATE rounds SET reports = ?, tally = ?, refused = ? WHERE round = ?", row)
 
 
-def _open_round(connection: sqlite3.Connection, number: int, path: Path) -> Round:
-    _must_be_free(connection, path)
-    row = connection.execute("SELECT * FROM rounds WHERE round = ?", (number,)).fetchone()
-    if row is None or _round(row).closed:
-        (latest,) = connection.execute("SELECT max(round) FROM rounds").fetchone()
-        raise CollectionError(f"round {number} of journal {path} is not open; round {latest} is")
-    return _round(row)
-
-
-def _must_be_free(connection: sqlite3.Connection, path: Path) -> None:
+def _latest(connection: sqlite3.Connection, path: Path) -> Round:
+    """The open round, of a journal that is not frozen."""
     if connection.execute("SELECT frozen FROM terms").fetchone() != (0,):
         raise CollectionError(f"journal {path} is frozen, since it was merged into another; send reports there")
+    return _round(connection.execute("SELECT * FROM rounds ORDER BY round DESC LIMIT 1").fetchone())
 
 
 def _round(row: tuple[int, int, int, bytes, str]) -> Round:

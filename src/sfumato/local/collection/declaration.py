@@ -1,0 +1,115 @@
+"""What is collected, declared once and in public: a name, a protocol with all its parameters, and labels.
+
+Clients, collectors and analysts read the same file (TOML by hand, or JSON as `save` writes it).  Its digest binds a
+journal to it.  One owner sends one report a round; `docs/formats/collection.md` has the layout.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.local.protocols.protocol import LocalProtocol
+from sfumato.local.questions import QUESTIONS, question_from
+from sfumato.privacy.guarantees import Approximate, Pure
+
+__all__ = ["FORMAT", "Collection"]
+
+FORMAT = "sfumato-collection/1"
+LONGEST = 200  # characters of a name
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One protocol under one name; `labels` are the public names of what it estimates, in order.
+
+    >>> from sfumato.local.protocols import GeneralizedResponse
+    >>> pets = Collection("pets", GeneralizedResponse.calibrate(3, Pure(1.0)), ("cat", "dog", "other"))
+    >>> Collection.from_record(pets.to_record()) == pets, len(pets.digest)
+    (True, 64)
+    """
+
+    name: str
+    protocol: LocalProtocol
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and 0 < len(self.name.strip()) <= LONGEST):
+            raise ParameterError(f"name must be a text of 1 to {LONGEST} characters that says what is collected")
+        if len(set(self.labels)) != len(self.labels):
+            raise ParameterError("labels must be different from each other")
+        expected = getattr(self.protocol, "k", len(self.labels))
+        if self.labels and self.protocol.goal == "frequencies" and len(self.labels) != expected:
+            raise ParameterError(f"labels must name all {expected} categories, got {len(self.labels)}")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration."""
+        text = json.dumps(self.to_record(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def guarantee(self) -> Pure | Approximate:
+        """What one report costs its owner."""
+        return self.protocol.guarantee()
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "format": FORMAT, "name": self.name, "labels": list(self.labels), "protocol": self.protocol.to_record(),
+        }  # fmt: skip
+
+    @classmethod
+    def from_record(cls, record: Any) -> Collection:
+        """What `to_record` wrote, or a person with `epsilon` in place of a protocol's inner parameters."""
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
+        extra = record.keys() - {"format", "name", "labels", "protocol"}
+        if extra or not isinstance(record.get("protocol"), dict):
+            raise SchemaError(
+                f"a collection has format, name, labels and protocol; not {', '.join(sorted(extra)) or 'less'}"
+            )
+        labels = tuple(str(label) for label in record.get("labels", ()))
+        return cls(record.get("name", ""), _protocol(dict(record["protocol"]), len(labels)), labels)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Collection:
+        """The collection of a `.toml` or `.json` file."""
+        source = Path(path)
+        if not source.is_file():
+            raise SchemaError(f"there is no collection file {source}; check the path")
+        try:
+            text = source.read_text(encoding="utf-8")
+            record = tomllib.loads(text) if source.suffix == ".toml" else json.loads(text)
+        except (OSError, ValueError):
+            raise SchemaError(f"{source} is not a readable {source.suffix or 'JSON'} file; expected {FORMAT}") from None
+        return cls.from_record(record)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the declaration as JSON."""
+        target = Path(path)
+        if target.suffix != ".json":
+            raise ParameterError(f"a collection is saved as .json, not {target.suffix!r}")
+        target.write_text(json.dumps(self.to_record(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return target
+
+
+def _protocol(record: dict[str, Any], labels: int) -> LocalProtocol:
+    """A protocol in full, or one to calibrate: `type`, `epsilon`, perhaps `delta`, and its domain."""
+    if "epsilon" not in record or record.get("type") not in QUESTIONS:
+        return question_from(record)
+    kind: Any = QUESTIONS[record.pop("type")]
+    epsilon, delta = record.pop("epsilon"), record.pop("delta", None)
+    if labels and not record:
+        record["k"] = labels
+    target = Pure(epsilon) if delta is None else Approximate(epsilon, delta)
+    try:
+        return kind.calibrate(**record, target=target)  # type: ignore[no-any-return]
+    except TypeError:
+        raise SchemaError(
+            f"protocol {kind.name!r} cannot be calibrated with {', '.join(sorted(record)) or 'nothing'}"
+        ) from None

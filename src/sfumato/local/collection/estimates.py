@@ -1,0 +1,186 @@
+"""What reports say: unbiased estimates with their exact variance, proven intervals, guarantee and certificate.
+
+An estimate is public and frozen: it holds the collection's declaration and the tally, and everything else follows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.local.collection.declaration import Collection
+from sfumato.local.collection.intervals import limits_of
+from sfumato.local.collection.simplex import projected
+from sfumato.local.protocols.protocol import Floats, Tally
+from sfumato.local.questions.limits import checked_level
+from sfumato.local.questions.marginals import Marginals
+from sfumato.local.questions.sets import Sets
+from sfumato.privacy.guarantees import Approximate, Pure, to_record
+
+__all__ = ["FORMAT", "Estimate", "load_estimate"]
+
+FORMAT = "sfumato-estimate/1"
+UNIT = "what any one owner's value was"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate:
+    """The reports of one round, read: `values` are unbiased, `interval` covers, `consistent` adds up."""
+
+    collection: Collection
+    round: int
+    reports: int
+    tally: Tally
+    refused: dict[str, int]
+
+    @property
+    def values(self) -> Floats:
+        """The unbiased estimates; they may be negative, and need not add up."""
+        return self.collection.protocol.estimate(self.tally, self.reports)
+
+    @property
+    def variances(self) -> Floats:
+        """The exact variance of each estimate, at the nearest distribution; where there is none, the worst case."""
+        try:
+            truth: npt.ArrayLike | None = self.consistent()
+        except UnsupportedQuery:
+            truth = None
+        return self.collection.protocol.variance(self.reports, truth)
+
+    def consistent(self) -> Floats:
+        """The nearest estimates that could be true: never further from the truth, but no longer unbiased."""
+        protocol, values = self.collection.protocol, self.values
+        if isinstance(protocol, Sets):
+            return np.clip(values, 0.0, 1.0)
+        if isinstance(protocol, Marginals):
+            ends = np.cumsum([table.cells for table in protocol.tables])[:-1]
+            return np.concatenate([projected(table) for table in np.split(values, ends)])
+        if protocol.goal != "frequencies":
+            raise UnsupportedQuery(f"protocol {protocol.name!r} does not estimate a distribution; use values")
+        return projected(values)
+
+    def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[Floats, Floats]:
+        """Limits for each value, or with `joint` for all at once; proven for any number of reports."""
+        beta = 1 - checked_level(level)
+        return limits_of(self.collection.protocol, self.tally, self.reports, beta / len(self.values) if joint else beta)
+
+    def guarantee(self) -> Pure | Approximate:
+        """What one report cost its owner."""
+        return self.collection.guarantee()
+
+    def certificate(self) -> Certificate | NoBoundKnown:
+        """How far the error is from the best that any protocol of this guarantee could reach."""
+        try:
+            from sfumato.bounds.minimax import certify_local
+        except ImportError:
+            return NoBoundKnown("no bound for local protocols is at hand")
+        found: Certificate | NoBoundKnown = certify_local(self.collection.protocol, self.reports)
+        return found
+
+    def labels(self) -> list[str]:
+        """What each value is about."""
+        protocol, given = self.collection.protocol, self.collection.labels
+        count = len(self.values)
+        if isinstance(protocol, Marginals):
+            names = given or tuple(f"attribute {i}" for i in range(len(protocol.sizes)))
+            cells = [
+                (subset, cell)
+                for subset in protocol.subsets
+                for cell in np.ndindex(*(protocol.sizes[i] for i in subset))
+            ]
+            return [", ".join(f"{names[i]} = {v}" for i, v in zip(subset, cell, strict=True)) for subset, cell in cells]
+        if len(given) == count:
+            return list(given)
+        return [protocol.goal] if count == 1 else [str(place) for place in range(count)]
+
+    def columns(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> dict[str, list[Any]]:
+        """Labels, estimates, standard errors and limits as lists."""
+        low, high = self.interval(level, joint=joint)
+        return {
+            "label": self.labels(),
+            "estimate": (self.consistent() if consistent else self.values).tolist(),
+            "standard_error": np.sqrt(self.variances).tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+        }
+
+    def table(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Any:
+        """The same as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self.columns(level, joint=joint, consistent=consistent))
+
+    def words(self) -> str:
+        """The claim in full sentences."""
+        refused = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.refused.items())) or "nothing"
+        return (
+            f"{self.collection.name}, round {self.round}: {self.reports:,} reports\n"
+            f"  guarantee    {self.guarantee().words().format(unit=UNIT)}\n"
+            f"  certificate  {self.certificate().words()}\n"
+            f"  refused      {refused}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Estimate({self.collection.name!r}, round={self.round}, reports={self.reports}, {self.guarantee()!r})"
+
+    def __str__(self) -> str:
+        return self.words()
+
+    def to_record(self) -> dict[str, Any]:
+        """The whole estimate as plain values; documented in docs/formats/estimate.md."""
+        return {
+            "format": FORMAT,
+            "collection": self.collection.to_record(),
+            "round": self.round,
+            "reports": self.reports,
+            "tally": self.tally.tolist(),
+            "refused": self.refused,
+            "guarantee": to_record(self.guarantee()),
+            "guarantee_in_words": self.guarantee().words().format(unit=UNIT),
+            "certificate": self.certificate().to_record(),
+            "certificate_in_words": self.certificate().words(),
+            "table": self.columns(),
+            "table_level": 0.95,
+        }
+
+    @classmethod
+    def from_record(cls, record: Any) -> Estimate:
+        """What `to_record` wrote; other formats, and tallies that cannot belong to the protocol, are refused."""
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise SchemaError(f"this is not an estimate of format {FORMAT}; it may come from another version")
+        collection = Collection.from_record(record.get("collection"))
+        try:
+            tally = np.array(record["tally"], dtype=np.int64)
+            number, reports = int(record["round"]), int(record["reports"])
+            refused = {str(reason): int(count) for reason, count in record["refused"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            raise SchemaError("an estimate needs round, reports, tally and refused as whole numbers") from None
+        if tally.shape != (collection.protocol.cells,) or reports < 1:
+            raise SchemaError(f"the tally of this collection has {collection.protocol.cells} entries; this one differs")
+        return cls(collection, number, reports, tally, refused)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the record as JSON."""
+        target = Path(path)
+        if target.suffix != ".json":
+            raise ParameterError(f"an estimate is saved as .json, not {target.suffix!r}")
+        text = json.dumps(self.to_record(), indent=1, ensure_ascii=False, allow_nan=False)
+        target.write_text(text + "\n", encoding="utf-8")
+        return target
+
+
+def load_estimate(path: str | Path) -> Estimate:
+    """The estimate saved in a `.json` file."""
+    source = Path(path)
+    try:
+        record = json.loads(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise SchemaError(f"{source} does not hold an estimate; expected {FORMAT} as JSON") from None
+    return Estimate.from_record(record)

@@ -1,0 +1,370 @@
+"""The collector: what is refused and counted, what a tally is, and what an estimate claims."""
+
+import json
+import struct
+import tempfile
+from pathlib import Path
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.engines.backends import quiet
+from sfumato.engines.reports import add_column
+from sfumato.errors import EngineError, ParameterError, SchemaError
+from sfumato.local.client import Client, encode_batch, join
+from sfumato.local.collection.collector import REASONS, Collector, reason_for, weighted_tally
+from sfumato.local.collection.database import CollectionError
+from sfumato.local.collection.declaration import Collection
+from sfumato.local.collection.estimates import Estimate, load_estimate
+from sfumato.local.collection.feeds import add_file, messages
+from sfumato.local.protocols import (
+    GeneralizedResponse,
+    HadamardResponse,
+    LocalHashing,
+    OptimizedUnary,
+    Rappor,
+    SubsetSelection,
+    SymmetricUnary,
+)
+from sfumato.local.questions import Marginals, Ranges, Sets
+from sfumato.privacy.guarantees import Pure
+from sfumato.randomness import seeded
+from statistical import ALPHA
+
+PETS = ("cat", "dog", "fish", "other")
+GRR = GeneralizedResponse.calibrate(4, Pure(1.0))
+FREQUENCIES = [
+    GRR, OptimizedUnary.calibrate(4, Pure(1.0)), SymmetricUnary.calibrate(4, Pure(1.0)), Rappor.calibrate(4, Pure(2.0)),
+    SubsetSelection.calibrate(4, Pure(1.0)), LocalHashing.calibrate(4, Pure(1.0)),
+    HadamardResponse.calibrate(4, Pure(1.0)), Ranges.calibrate(4, Pure(1.0)),
+]  # fmt: skip
+QUESTIONS = [*FREQUENCIES, Sets.calibrate(4, Pure(1.0), size=2), Marginals.calibrate([2, 2], Pure(1.0), order=1)]
+
+
+@pytest.fixture
+def tmp_path():
+    """A directory in memory where there is one: these tests wait for the disk a thousand times."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+        yield Path(name)
+
+
+def duckdb(**columns):
+    with quiet():
+        return ibis.duckdb.connect().create_table("t", pa.table(columns))
+
+
+def collector(tmp_path, protocol=GRR, name="c.journal", labels=PETS):
+    return Collector(Collection("pets", protocol, labels), tmp_path / name)
+
+
+def sample(protocol, n, seed=1):
+    values = np.arange(n) % 4
+    if isinstance(protocol, Sets):
+        values = [[value] for value in values]
+    elif isinstance(protocol, Marginals):
+        values = np.stack([values % 2, values // 2], axis=1)
+    return protocol.randomize(values, seeded(seed))
+
+
+# claims: tallies
+
+
+@pytest.mark.parametrize("protocol", QUESTIONS, ids=lambda protocol: protocol.name)
+def test_pieces_add_up_to_the_whole_and_survive_reopening(tmp_path, protocol):
+    reports = sample(protocol, 3000)
+    labels = PETS if protocol in FREQUENCIES else ()
+    whole, left, right = (collector(tmp_path, protocol, name, labels) for name in "wlr")
+    assert whole.add(encode_batch(protocol, reports)).accepted == 3000
+    for place in range(0, 3000, 500):
+        (left if place % 1000 else right).add(encode_batch(protocol, reports[place : place + 500]))
+    left.merge(right)
+    again = collector(tmp_path, protocol, "l", labels)
+    assert again.state.reports == whole.state.reports == 3000
+    assert np.array_equal(again.state.tally, whole.state.tally)
+    assert np.array_equal(again.estimate().values, whole.estimate().values)
+
+
+def test_a_million_reports_counted_by_value_are_a_million_reports(tmp_path):
+    reports = sample(GRR, 10_000)
+    counts = np.bincount(reports, minlength=4).astype(np.int64) * 100
+    many = collector(tmp_path)
+    found = many.add_counts("warehouse", [(np.arange(4, dtype=np.uint8), counts, 0)])
+    assert found.accepted == 1_000_000
+    assert np.array_equal(many.state.tally, 100 * GRR.tally(reports))
+    assert many.add_counts("warehouse", [(np.arange(4, dtype=np.uint8), counts, 0)]).before
+    assert np.array_equal(weighted_tally(GRR, reports[:0], counts[:0]), np.zeros(4))
+
+
+# refusals
+
+
+def damaged(kind):
+    good = encode_batch(GRR, sample(GRR, 10))
+    other = encode_batch(GeneralizedResponse.calibrate(4, Pure(2.0)), sample(GRR, 10))
+    bad = bytearray(good)
+    bad[-1] = 200
+    floats = good[:48] + struct.pack("<10f", *[float("nan")] * 10)
+    return {
+        "not reports": b"{'value': 3}" * 9, "wrong version": good[:4] + b"\x09\x00" + good[6:],
+        "another protocol": other, "wrong length": good[:-3], "out of range": bytes(bad), "nan": floats,
+        "long": good + b"\0", "empty": b"", "short": good[:20], "flags": good[:6] + b"\x08\x00" + good[8:],
+    }[kind]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (reason, reason)
+        for reason in ("not reports", "wrong version", "another protocol", "wrong length", "out of range")
+    ]
+    + [("nan", "wrong length"), ("long", "wrong length"), ("empty", "not reports"), ("short", "wrong length")]
+    + [("flags", "wrong version")],
+)
+def test_malformed_messages_are_refused_with_a_reason_and_counted(tmp_path, kind, reason):
+    one = collector(tmp_path)
+    receipt = one.add(damaged(kind))
+    assert (receipt.accepted, receipt.refused) == (0, {reason: 1})
+    assert receipt.words
+    assert reason in REASONS
+    assert reason_for(GRR, damaged(kind)) == reason
+    assert (one.state.reports, one.state.refused) == (0, {reason: 1})
+
+
+def test_an_out_of_range_refusal_does_not_print_the_report(tmp_path):
+    assert "200" not in collector(tmp_path).add(damaged("out of range")).words
+
+
+def test_a_million_copies_count_once(tmp_path):
+    one = collector(tmp_path)
+    message = Client(GRR).report(1)
+    copies = np.tile(np.frombuffer(message[16 + 8 : 16 + 24], dtype=np.uint8), (1_000_000, 1))
+    flood = encode_batch(GRR, np.full(1_000_000, 1, dtype=np.uint8), None, copies)
+    receipt = one.add(flood)
+    assert (receipt.accepted, receipt.refused) == (1, {"repeated report": 999_999})
+    again = one.add_all([message] * 1000)
+    assert sum(part.accepted for part in again if not part.before) == 0
+    assert one.state.reports == 1
+
+
+def test_a_report_counts_once_whether_it_comes_alone_or_joined(tmp_path):
+    one = collector(tmp_path)
+    client = Client(GRR)
+    alone = [client.report(2) for _ in range(20)]
+    one.add_all(alone[:10])
+    joined = one.add(join(GRR, alone))
+    assert (joined.accepted, joined.refused) == (10, {"repeated report": 10})
+    late = one.add(alone[15])
+    assert (late.accepted, late.refused) == (0, {"repeated report": 1})
+    assert one.state.reports == 20
+    assert GRR.tally(np.concatenate([np.frombuffer(m[48:], dtype=np.uint8) for m in alone])).tolist() == (
+        one.state.tally.tolist()
+    )
+
+
+def test_a_name_reused_for_other_reports_is_refused(tmp_path):
+    one = collector(tmp_path)
+    one.add(encode_batch(GRR, sample(GRR, 10), b"n" * 16))
+    other = one.add(encode_batch(GRR, sample(GRR, 10, seed=2), b"n" * 16))
+    assert (other.accepted, other.refused) == (0, {"reused batch id": 1})
+
+
+def test_rounds_are_apart_and_replays_stay_known_until_forgotten(tmp_path):
+    one = collector(tmp_path)
+    message = encode_batch(GRR, sample(GRR, 100))
+    one.add(message)
+    first = one.close()
+    assert (first.round, first.reports) == (1, 100)
+    assert one.add(message).before
+    assert one.state.reports == 0
+    with pytest.raises(ParameterError, match="no reports yet"):
+        one.estimate()
+    one.add(encode_batch(GRR, sample(GRR, 50, seed=3)))
+    assert one.close(forget=True).reports == 50
+    assert one.estimate(1).reports == 100
+    assert message[24:40] not in one.journal.path.read_bytes()
+
+
+def test_collections_that_differ_do_not_share_a_journal_or_merge(tmp_path):
+    one = collector(tmp_path)
+    with pytest.raises(CollectionError, match="another collection"):
+        collector(tmp_path, labels=())
+    with pytest.raises(CollectionError, match="not the same collection"):
+        one.merge(collector(tmp_path, name="other", labels=()))
+
+
+# feeds
+
+
+def test_a_file_of_messages_is_read_to_its_first_foreign_byte(tmp_path):
+    parts = [encode_batch(GRR, sample(GRR, n, seed=n)) for n in (10, 1, 300)]
+    (tmp_path / "good.sfr").write_bytes(b"".join(parts))
+    assert list(messages(tmp_path / "good.sfr", GRR)) == parts
+    one, done = collector(tmp_path), []
+    receipts = add_file(one, tmp_path / "good.sfr", done.append)
+    assert [receipt.accepted for receipt in receipts] == [10, 1, 300]
+    assert sum(done) == (tmp_path / "good.sfr").stat().st_size
+    assert all(receipt.before for receipt in add_file(one, tmp_path / "good.sfr"))
+    (tmp_path / "bad.sfr").write_bytes(parts[0] + b"garbage" * 100)
+    assert [sorted(receipt.refused) for receipt in add_file(one, tmp_path / "bad.sfr")] == [[], ["not reports"]]
+    (tmp_path / "cut.sfr").write_bytes(encode_batch(GRR, sample(GRR, 9)) + parts[2][:-1])
+    assert [sorted(receipt.refused) for receipt in add_file(one, tmp_path / "cut.sfr")] == [[], ["wrong length"]]
+    for name in ("missing.sfr", "empty.sfr"):
+        (tmp_path / "empty.sfr").touch()
+        with pytest.raises(SchemaError, match=name):
+            add_file(one, tmp_path / name)
+
+
+@pytest.mark.parametrize("kind", ["int64", "double", "uint8"])
+def test_a_column_of_numbers_is_counted_in_the_engine(tmp_path, kind):
+    reports = sample(GRR, 5000)
+    held = pa.chunked_array([pa.array(reports.astype(int)).cast(kind), pa.array([None, 7, 200]).cast(kind)])
+    table = duckdb(answer=held)
+    one = collector(tmp_path)
+    receipt = add_column(one, table, "answer", "march")
+    assert (receipt.accepted, receipt.refused) == (5000, {"out of range": 3})
+    assert np.array_equal(one.state.tally, GRR.tally(reports))
+    assert add_column(one, table, "answer", "march").before
+
+
+def test_a_column_of_bytes_is_streamed(tmp_path):
+    protocol = OptimizedUnary.calibrate(40, Pure(1.0))
+    reports = protocol.randomize(np.arange(700) % 40, seeded(1))
+    held = [row.tobytes() for row in reports] + [None, b"no", b"\xff" * 5]
+    bits = duckdb(answer=pa.array(held, pa.binary()), n=range(703))
+    one = Collector(Collection("x", protocol), tmp_path / "j")
+    receipt = add_column(one, bits, "answer", "all")
+    assert receipt.accepted == 701  # five bytes of ones are a report
+    assert receipt.refused == {"out of range": 2}
+    for column, said in (("n", "bytes, 5 a report"), ("none", "no column 'none'")):
+        with pytest.raises(SchemaError, match=said):
+            add_column(one, bits, column, "again")
+
+
+def test_a_failing_engine_shows_nothing_of_the_data(tmp_path):
+    table = duckdb(answer=["Zanzibar"])
+    broken = table.mutate(answer=table["answer"].cast("int64"))
+    with pytest.raises(EngineError) as caught:
+        add_column(collector(tmp_path), broken, "answer", "march")
+    assert "Zanzibar" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+# estimates
+
+
+@pytest.mark.parametrize("protocol", FREQUENCIES, ids=lambda protocol: protocol.name)
+def test_intervals_cover_and_joint_ones_are_wider(tmp_path, protocol):
+    """The true frequencies are 1/4.  At level 1 - ALPHA / 4 a miss of any of the four has probability below ALPHA."""
+    one = collector(tmp_path, protocol)
+    one.add(encode_batch(protocol, sample(protocol, 20_000)))
+    found = one.estimate()
+    low, high = found.interval(1 - ALPHA / 4)
+    assert np.all((low <= 0.25) & (high >= 0.25))
+    narrow, joint = found.interval(0.95), found.interval(0.95, joint=True)
+    assert np.all(joint[0] < narrow[0])
+    assert np.all(joint[1] > narrow[1])
+    radius = (narrow[1] - narrow[0]) / 2
+    normal = 1.96 * np.sqrt(found.variances)
+    assert np.all(radius >= 0.95 * normal)
+    assert np.all(radius <= 2.2 * normal)  # proven limits cost something, not a multiple
+
+
+def test_binomial_limits_cover_at_their_level_even_for_unequal_chances():
+    """Coverage over 4,000 repetitions of a count of unlike events; one-sided errors at most beta/2 each.
+
+    Power: limits of a level 80 % would miss 800 times, far beyond 200 + 7 sqrt(200) = 299.
+    """
+    from sfumato.local.questions.limits import binomial
+
+    rng = np.random.default_rng(seeded(5).word())
+    chances = np.linspace(0.05, 0.6, 300)
+    counts = (rng.random((4000, 300)) < chances).sum(axis=1)
+    low, high = binomial(counts, 300, 0.05)
+    missed = np.count_nonzero((low > chances.mean()) | (chances.mean() > high))
+    assert missed <= 299
+    assert np.mean(high - low) < 1.25 * 2 * 1.96 * np.sqrt(chances.mean() * (1 - chances.mean()) / 300)
+
+
+def test_the_consistent_estimate_is_a_distribution_and_nearer_to_the_truth(tmp_path):
+    one = collector(tmp_path)
+    one.add(encode_batch(GRR, GRR.randomize(np.zeros(300, dtype=int), seeded(4))))
+    found = one.estimate()
+    truth = np.array([1.0, 0, 0, 0])
+    assert found.consistent().min() >= 0
+    assert found.consistent().sum() == pytest.approx(1)
+    assert np.linalg.norm(found.consistent() - truth) <= np.linalg.norm(found.values - truth) + 1e-12
+    assert np.linalg.norm(found.values - GRR.estimate(found.tally, 300)) == 0
+
+
+def test_an_estimate_returns_from_json_and_refuses_others(tmp_path):
+    one = collector(tmp_path)
+    one.add(encode_batch(GRR, sample(GRR, 1000)))
+    one.add(b"junk")
+    found = one.estimate()
+    back = load_estimate(found.save(tmp_path / "e.json"))
+    assert back.to_record() == found.to_record()
+    assert found.to_record()["format"] == "sfumato-estimate/1"
+    assert back.labels() == list(PETS)
+    assert "not reports" in back.words()
+    assert found.table().column_names == ["label", "estimate", "standard_error", "low", "high"]
+    record = found.to_record()
+    for spoiled in (
+        {**record, "format": "sfumato-estimate/2"},
+        {**record, "tally": [1, 2]},
+        {**record, "round": None},
+        7,
+    ):
+        with pytest.raises(SchemaError):
+            Estimate.from_record(spoiled)
+    with pytest.raises(SchemaError, match="does not hold an estimate"):
+        load_estimate(tmp_path / "none.json")
+    with pytest.raises(ParameterError, match="level must lie strictly"):
+        found.interval(1.0)
+
+
+def test_a_collection_is_read_as_people_write_it(tmp_path):
+    (tmp_path / "pets.toml").write_text(
+        'format = "sfumato-collection/1"\nname = "pets"\nlabels = ["cat", "dog", "fish", "other"]\n'
+        '[protocol]\ntype = "grr"\nepsilon = 1.0\n'
+    )
+    read = Collection.read(tmp_path / "pets.toml")
+    assert read == Collection("pets", GRR, PETS)
+    assert Collection.read(read.save(tmp_path / "pets.json")) == read
+    assert Collector.open(tmp_path / "pets.json").journal.path == tmp_path / "pets.journal"
+    ranges = {"format": "sfumato-collection/1", "name": "age", "protocol": {"type": "ranges", "k": 32, "epsilon": 1.0}}
+    assert Collection.from_record(ranges).protocol == Ranges.calibrate(32, Pure(1.0))
+
+
+@pytest.mark.parametrize("protocol", QUESTIONS, ids=lambda protocol: protocol.name)
+def test_every_question_returns_from_its_declaration(protocol):
+    declared = Collection("x", protocol)
+    assert Collection.from_record(json.loads(json.dumps(declared.to_record()))) == declared
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({}, "format"),
+        ({"format": "sfumato-collection/1", "name": "x"}, "protocol"),
+        ({"format": "sfumato-collection/1", "name": "", "protocol": GRR.to_record()}, "name must be"),
+        ({"format": "sfumato-collection/1", "name": "x", "protocol": {"type": "magic"}}, "unknown protocol 'magic'"),
+        ({"format": "sfumato-collection/1", "name": "x", "protocol": {"type": "ranges"}}, "lacks a part"),
+        ({"format": "sfumato-collection/1", "name": "x", "protocol": {"type": "grr", "epsilon": 1, "m": 3}}, "calibrated"),
+        ({"format": "sfumato-collection/1", "name": "x", "labels": ["a"], "protocol": GRR.to_record()}, "all 4 categories"),
+        ({"format": "sfumato-collection/1", "name": "x", "extra": 1, "protocol": GRR.to_record()}, "not extra"),
+    ],
+)  # fmt: skip
+def test_a_wrong_declaration_says_what_is_wrong(record, said):
+    with pytest.raises((SchemaError, ParameterError), match=said):
+        Collection.from_record(record)
+
+
+def test_tables_are_labeled_and_projected_one_by_one(tmp_path):
+    one = Collector(Collection("x", Marginals.calibrate([2, 3, 2], Pure(1.0))), tmp_path / "m")
+    one.add(encode_batch(one.collection.protocol, one.collection.protocol.randomize(np.zeros((99, 3)), seeded(1))))
+    assert one.estimate().consistent().sum() == pytest.approx(3)
+    assert one.estimate().labels()[0] == "attribute 0 = 0, attribute 1 = 0"
+    assert len(one.estimate().labels()) == len(one.estimate().values) == 16
