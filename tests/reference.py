@@ -66,7 +66,9 @@ def coerced(value, space):
 
 
 def position(value, space):
-    """A coerced value as rows are streamed: the index above the lower bound, or the label's place; -1 for missing."""
+    """A coerced value as rows are streamed: index above the lower bound, place of a label, bits of a set; or -1."""
+    if isinstance(space, Subsets):
+        return -1 if value is None else sum(1 << space.of.index(item) for item in value)
     if isinstance(space, Categories):
         return space.values.index(value) if value in space.values else -1
     return -1 if value is None else value - space.lattice.low

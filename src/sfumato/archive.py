@@ -17,15 +17,15 @@ from sfumato.queries import Query, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.shapes import shapes
-from sfumato.queries.linear.workload import Workload
 from sfumato.release import FORMAT, Provenance, Release, TableRelease
 from sfumato.release.tables import METADATA
+from sfumato.sanitization.table import SanitizedTable
 from sfumato.schema import Schema
 
 __all__ = ["TABLES", "load", "read", "release_from"]
 
 # The formats of published tables; a format never changes its meaning.
-TABLES: dict[str, type[TableRelease]] = {}
+TABLES: dict[str, type[TableRelease]] = {SanitizedTable.FORMAT: SanitizedTable}
 
 
 def load(path: str | Path) -> Release | Any:
@@ -63,7 +63,7 @@ def release_from(record: dict[str, Any]) -> Release:
         question = bind_discovered(question, keys or ())
     provenance = dict(record["provenance"])
     mechanism = _mechanism(dict(record["mechanism"]), question, guarantee_from(record["spend"]))
-    if isinstance(question, Workload):
+    if hasattr(question, "read_by"):
         question = question.read_by(mechanism)
     return Release(
         name=record["name"],

@@ -6,7 +6,7 @@ spent, and says one generic thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -26,6 +26,7 @@ from sfumato.numeric import ceil_float
 from sfumato.planner import Option, options
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
 from sfumato.publishing import Publication, Recipe
+from sfumato.publishing.sanitized import Sanitizing
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
@@ -35,6 +36,7 @@ from sfumato.queries.quantiles import Quantiles
 from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
 from sfumato.release import FORMAT, Provenance, Release, digest
+from sfumato.sanitization import Sanitization, SanitizedTable, Together
 from sfumato.version import VERSION
 
 __all__ = ["Preview", "Session"]
@@ -138,6 +140,22 @@ class Session:
             lambda provenance: self._answer(title, parts, spend, provenance),
         )  # fmt: skip
 
+    def sanitize(
+        self, columns: Sequence[str | Together] | None = None, *, spend: Guarantee, name: str | None = None
+    ) -> SanitizedTable:
+        """A perturbed copy of the table, record by record (all columns by default): every later query on it is free.
+
+        Needs replacement adjacency, since the number of rows is published.  Columns that are one thing (a vector, an
+        image, a curve) are named by `together(...)`.
+        """
+        table = self.publish(Sanitizing.of(self.schema, columns, spend), name=name)
+        assert isinstance(table, SanitizedTable)
+        return table
+
+    def plan_sanitization(self, columns: Sequence[str | Together] | None = None, *, spend: Guarantee) -> Sanitization:
+        """What `sanitize` would do to each column and how accurate that is; nothing is spent, no data is read."""
+        return Sanitizing.of(self.schema, columns, spend).randomizer
+
     def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
         """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""
         title = name or recipe.title
@@ -190,7 +208,7 @@ class Session:
             question = bind_discovered(parts[0][1], keys)
             mechanism = type(mechanism)(question, **_parameters(mechanism))
         output = mechanism.release(self._exact(question, mechanism), self._rng)
-        if isinstance(question, Workload):
+        if hasattr(question, "read_by"):
             question = question.read_by(mechanism)
         stamped = replace(provenance, parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts))
         certificate = certify(parts[0][1] if keys is not None else question, mechanism)

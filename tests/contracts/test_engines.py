@@ -120,7 +120,7 @@ def test_hostile_rows_give_the_integers_of_plain_python(opened, unit):
 @pytest.mark.parametrize("where", [None, "x >= 0.2 or not (c == 'a')"], ids=["all", "some"])
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
 def test_streamed_rows_are_those_of_plain_python(opened, unit, where):
-    schema, wanted = Schema(COLUMNS, unit), ["c", "x", "label", "n", "t", "c"]
+    schema, wanted = Schema(COLUMNS, unit), ["c", "x", "label", "n", "h", "t", "g", "c"]
     condition = None if where is None else count().where(where).bound_condition(schema)
     table = sf.read(opened(HOSTILE), schema=schema)
     found = Counter()

@@ -43,11 +43,13 @@ def test_the_table_does_not_print_its_data():
     assert SECRET not in repr(table) + str(table)
 
 
-def test_rows_of_sets_and_texts_are_refused_by_their_type():
-    schema = sf.Schema({"hobbies": sf.Subsets(["go", "judo"], cap=2)})
-    table = sf.read(pa.table({"hobbies": pa.array([["go"]])}), schema=schema)
-    with pytest.raises(SchemaError, match="'hobbies' must hold numbers or categories"):
-        next(table.rows(["hobbies"]))
+def test_rows_of_texts_and_large_sets_are_refused_by_their_type():
+    items = [f"item {i}" for i in range(63)]
+    schema = sf.Schema({"hobbies": sf.Subsets(items, cap=2), "city": sf.Texts()})
+    table = sf.read(pa.table({"hobbies": pa.array([["item 0"]]), "city": ["x"]}), schema=schema)
+    for column in ("hobbies", "city"):
+        with pytest.raises(SchemaError, match=f"'{column}' must hold numbers, categories or sets"):
+            next(table.rows([column]))
 
 
 def test_the_message_is_withheld_also_while_rows_stream(failing):

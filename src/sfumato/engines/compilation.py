@@ -100,10 +100,16 @@ def _records(statistic: Rows, schema: Schema, rows: Any) -> Any:
     for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True)):
         if isinstance(space, Categories):
             rows = _positioned(rows, held(name), space.values, f"value{i}")
-    return rows.select(**{
-        f"value{i}": rows[f"value{i}" if isinstance(space, Categories) else held(name)].cast("int64").fill_null(-1)
-        for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))
-    })  # fmt: skip
+    found = {f"value{i}": _whole_value(rows, f"value{i}", name, space)
+             for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))}  # fmt: skip
+    return rows.select(**found)
+
+
+def _whole_value(rows: Any, position: str, name: str, space: Space) -> Any:
+    """A number or position, -1 where missing; of a set its items, which are turned into bits outside."""
+    if isinstance(space, Subsets):
+        return rows[held(name)]
+    return rows[position if isinstance(space, Categories) else held(name)].cast("int64").fill_null(-1)
 
 
 def _positioned(rows: Any, column: str, labels: tuple[Label, ...], position: str) -> Any:

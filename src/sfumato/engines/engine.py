@@ -19,12 +19,13 @@ from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Meas
 from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Predicate
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval
+from sfumato.spaces import Categories, Integers, Interval, Label, Subsets
 
 __all__ = ["Counted", "Table"]
 
 EXACT = 2**53  # whole numbers below it are exact as floats
 BATCH = 1 << 16  # rows held at a time where rows are needed
+MOST_BITS = 62  # items of a set that travels as a whole number
 
 WITHHELD = (
     "the engine could not compute this answer (its message is withheld, since it may hold "
@@ -75,8 +76,13 @@ class Table:
         """
         wanted = tuple(dict.fromkeys(columns))
         for name in wanted:
-            if not isinstance(self.schema.space(name), Interval | Integers | Categories):
-                raise SchemaError(f"column {name!r} must hold numbers or categories to be read row by row")
+            space = self.schema.space(name)
+            small = isinstance(space, Subsets) and len(space.of) <= MOST_BITS
+            if not (small or isinstance(space, Interval | Integers | Categories)):
+                raise SchemaError(
+                    f"column {name!r} must hold numbers, categories or sets of at most {MOST_BITS} items to be read "
+                    "row by row"
+                )
         batches = self._batches(Rows(where, wanted))
         while True:
             batch = _next(batches)
@@ -90,7 +96,10 @@ class Table:
         with quiet():
             expression = compiled(statistic, self.schema, self.source)
         for batch in streamed(expression, BATCH):
-            yield {name: _whole(batch[f"value{i}"]) for i, name in enumerate(statistic.columns)}
+            yield {
+                name: _bits(batch[f"value{i}"], space.of) if isinstance(space, Subsets) else _whole(batch[f"value{i}"])
+                for i, (name, space) in enumerate((name, self.schema.space(name)) for name in statistic.columns)
+            }
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
@@ -166,3 +175,13 @@ def _cell_numbers(result: pa.Table, cells: Cells) -> Any:
 def _whole(column: Any) -> Any:
     """Whole numbers; the sum of nothing is 0."""
     return pc.fill_null(column, 0).to_numpy().astype(np.int64)
+
+
+def _bits(column: Any, items: tuple[Label, ...]) -> Any:
+    """Each set as a whole number with one bit an item; -1 for a missing one."""
+    sets = column if isinstance(column, pa.Array) else pa.chunked_array(column).combine_chunks()
+    sizes = pc.fill_null(pc.list_value_length(sets), 0).to_numpy(zero_copy_only=False)
+    places = pc.index_in(pc.list_flatten(sets), pa.array(items)).to_numpy(zero_copy_only=False).astype(np.int64)
+    total = np.zeros(len(sets), dtype=np.int64)
+    np.bitwise_or.at(total, np.repeat(np.arange(len(sets)), sizes), np.int64(1) << places)
+    return np.where(sets.is_null().to_numpy(zero_copy_only=False), -1, total)

@@ -58,7 +58,8 @@ class Distinct:
 class Rows:
     """The coerced rows themselves, for the few questions that need them: whole numbers, streamed in batches.
 
-    A number is its lattice index, a category its position among the declared ones; -1 stands for missing.
+    A number is its lattice index, a category its position among the declared ones, a set the bits of its items'
+    positions; -1 stands for missing.
     """
 
     where: Predicate | None
