@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.local.protocols.coordinates import SampledCoordinates
 from sfumato.local.protocols.duchi import Duchi
 from sfumato.local.protocols.generalized import GeneralizedResponse
 from sfumato.local.protocols.hadamard import HadamardResponse
 from sfumato.local.protocols.hashing import LocalHashing
 from sfumato.local.protocols.hybrid import Hybrid
+from sfumato.local.protocols.hypercube import Hypercube
 from sfumato.local.protocols.laplace import LocalLaplace
 from sfumato.local.protocols.piecewise import Piecewise
+from sfumato.local.protocols.privunit import PrivUnit
 from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.local.protocols.rappor import Rappor
 from sfumato.local.protocols.square import SquareWave
@@ -26,13 +29,16 @@ __all__ = [
     "GeneralizedResponse",
     "HadamardResponse",
     "Hybrid",
+    "Hypercube",
     "LocalHashing",
     "LocalLaplace",
     "LocalProtocol",
     "OptimizedUnary",
     "OptimizedWindow",
     "Piecewise",
+    "PrivUnit",
     "Rappor",
+    "SampledCoordinates",
     "SquareWave",
     "SubsetSelection",
     "SymmetricUnary",
@@ -42,6 +48,7 @@ __all__ = [
 KINDS: tuple[type[LocalProtocol], ...] = (
     GeneralizedResponse, OptimizedUnary, SymmetricUnary, Rappor, SubsetSelection, LocalHashing, HadamardResponse,
     LocalLaplace, Duchi, Piecewise, Hybrid, OptimizedWindow, SquareWave,
+    Hypercube, SampledCoordinates, PrivUnit,
 )  # fmt: skip
 PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in KINDS}
 
