@@ -26,10 +26,12 @@ from sfumato.mechanisms import (
     Strategy,
 )
 from sfumato.mechanisms.subspace_iteration import component_mechanisms
+from sfumato.mechanisms.functions import function_mechanisms
 from sfumato.privacy.conversions import pure_for
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.binding import Question
 from sfumato.queries.components import Moments
+from sfumato.queries.functions.question import FunctionQuestion
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.choosing import error_of, measurements
 from sfumato.queries.linear.shapes import shapes
@@ -70,6 +72,8 @@ def options(question: Question, target: Guarantee, allow: frozenset[str] = froze
     _check(target)
     if isinstance(question, Moments):
         return sorted((Option(*found) for found in component_mechanisms(question, target)), key=_preference)
+    if isinstance(question, FunctionQuestion):
+        return sorted((Option(*found) for found in function_mechanisms(question, target)), key=_preference)
     if isinstance(question, Workload):
         return sorted(_linear(question, target, allow), key=_preference)
     if isinstance(question, Keys):

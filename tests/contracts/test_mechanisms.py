@@ -27,6 +27,7 @@ from sfumato.mechanisms import (
     Public,
     RandomizedResponse,
     RecursiveQuantiles,
+    SpectralLaplace,
     Staircase,
     Strategy,
     SubspaceIteration,
@@ -37,6 +38,7 @@ from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import Query, bind, count, discovered, quantiles, top
 from sfumato.queries.components import pca
+from sfumato.queries.functions.density import density
 from sfumato.randomness import seeded
 from sfumato.sampling.processes import Fourier
 from sfumato.schema import Schema
@@ -49,6 +51,7 @@ FREE = Vector("free", 1, 0.0, 0.0, 0.0)
 PEOPLE = Schema({"x": Integers(0, 20), "h": Subsets(["a", "b", "c"], cap=2), "k": Texts(5)}, Person("id", 2), size=10)
 QUANTILES = bind(quantiles("x", [0.25, 0.5, 0.9]), PEOPLE)
 POPULAR = bind(top("h", 2), PEOPLE)
+DENSITY = bind(density("x", bandwidth=4.0), PEOPLE)
 KEYS = bind(count().by(discovered("k")), PEOPLE)
 PURE, APPROXIMATE, CONCENTRATED = Pure(0.7), Approximate(0.7, 1e-4), Concentrated(0.3)
 PREFIXES = bind(Query.from_record({"query": "workload", "by": ["x"], "workload": [{"rows": ["prefix"]}]}), PEOPLE)
@@ -87,6 +90,8 @@ CASES = [
     (SubspaceIteration, UNCENTERED, PURE, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
     (SubspaceIteration, UNCENTERED, CONCENTRATED, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
     (SubspaceIteration, UNCENTERED, APPROXIMATE, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
+    (Process, DENSITY, APPROXIMATE, np.arange(DENSITY.dimension)),
+    (SpectralLaplace, DENSITY, PURE, np.arange(DENSITY.dimension)),
     (RandomizedResponse, Categories(["a", "b", "c"]), APPROXIMATE, np.array([0, 2, 1])),
 ]
 BODIES = {NoiseBody, NIM}  # noise of convex bodies: rebuilt through the archive, under their own tests

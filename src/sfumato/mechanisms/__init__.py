@@ -15,6 +15,7 @@ from sfumato.mechanisms.process import Expansion, Process
 from sfumato.mechanisms.public import Public
 from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.mechanisms.recursive_quantiles import RecursiveQuantiles
+from sfumato.mechanisms.spectral_laplace import SpectralLaplace
 from sfumato.mechanisms.staircase import Staircase
 from sfumato.mechanisms.strategy import Strategy
 from sfumato.mechanisms.subspace_iteration import SubspaceIteration
@@ -38,6 +39,7 @@ __all__ = [
     "Public",
     "RandomizedResponse",
     "RecursiveQuantiles",
+    "SpectralLaplace",
     "Staircase",
     "Strategy",
     "SubspaceIteration",
@@ -57,6 +59,7 @@ Mechanism = (
     | RecursiveQuantiles
     | KeyDiscovery
     | Process
+    | SpectralLaplace
     | ComponentMechanism
 )
 
@@ -79,4 +82,5 @@ MECHANISMS: dict[str, type] = {
     "noisy-covariance": NoisyCovariance,
     "subspace-iteration": SubspaceIteration,
     "process": Process,
+    "spectral-laplace": SpectralLaplace,
 }

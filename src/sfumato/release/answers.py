@@ -110,6 +110,13 @@ class Release:
     def __str__(self) -> str:
         return self.words()
 
+    @property
+    def curve(self) -> Any:
+        """The whole function, for questions whose answer is one: evaluable anywhere at no further cost."""
+        if not hasattr(self.question, "curve"):
+            raise UnsupportedQuery(f"{self.name!r} is not a function; ask for density(...) or another curve")
+        return self.question.curve(self.output, self.mechanism)
+
     def plot(self) -> Any:
         """A picture of the estimates with their error bars (an Altair chart)."""
         from sfumato.report.plots import plot_release

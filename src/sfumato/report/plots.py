@@ -11,6 +11,7 @@ from sfumato.privacy.guarantees import Approximate, Concentrated
 from sfumato.release import Release
 from sfumato.report import marks
 from sfumato.report.answers import brief, cost, decimals, plain, spaced
+from sfumato.report.curves import plot_curve
 from sfumato.report.style import styled
 
 __all__ = ["plot_budget", "plot_release"]
@@ -21,6 +22,8 @@ MOST_ORDERED = 400  # of more bins the first are drawn
 
 def plot_release(release: Release, level: float = 0.95) -> Any:
     """Bars or points with error bars, a ranked list, or an interval, whichever the release holds."""
+    if hasattr(release.question, "curve"):
+        return plot_curve(release.curve, level)
     columns = release.table(level).to_pydict()
     keys = [name for name in columns if name not in ("estimate", "low", "high", "rank", "item", "probability")]
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

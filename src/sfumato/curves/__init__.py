@@ -1,0 +1,25 @@
+"""Private curves as public values: waves, readings, bands, repairs."""
+
+from sfumato.curves.curve import Curve, Divisor
+from sfumato.curves.expansion import Antiderivative, Expansion, Reading, Surface
+from sfumato.curves.repair import Repaired
+from sfumato.curves.suprema import Padded, Silence, margins, supremum
+from sfumato.curves.waves import Axis, Cosine, Floats, Fourier
+
+__all__ = [
+    "Antiderivative",
+    "Axis",
+    "Cosine",
+    "Curve",
+    "Divisor",
+    "Expansion",
+    "Floats",
+    "Fourier",
+    "Padded",
+    "Reading",
+    "Repaired",
+    "Silence",
+    "Surface",
+    "margins",
+    "supremum",
+]

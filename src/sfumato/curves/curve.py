@@ -1,0 +1,191 @@
+"""A released curve: one public function with its noise law, to be evaluated anywhere, forever, at no further cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.curves.expansion import Antiderivative, Expansion, Reading, in_blocks
+from sfumato.curves.repair import Repaired, repaired_density, repaired_distribution
+from sfumato.curves.suprema import Silence, margins, supremum
+from sfumato.curves.waves import Floats
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.randomness import Rng
+
+__all__ = ["Curve", "Divisor"]
+
+SHARE = 0.1  # of the failure probability that a private divisor takes
+
+
+@dataclass(frozen=True, slots=True)
+class Divisor:
+    """What sums are divided by: a public number, or a noisy count of rows that each count `unit` (0: public)."""
+
+    value: float
+    unit: float = 0.0
+
+    def bounds(self, law: Any, beta: float) -> tuple[float, float]:
+        """Where the exact number lies but for beta; it is at least 1."""
+        if self.unit == 0:
+            return self.value, self.value
+        margin = float(margins(np.array([[self.unit]]), law, beta)[0])
+        return max(1.0, self.value - margin), max(1.0, self.value + margin)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """public(x) + (sum_k a_k w_k(x)) / divisor, the a_k noisy with independent noise of law `noise` times `units`.
+
+    Error bars and bands are about the same curve without noise; what separates that from an ideal curve (grid,
+    truncation, clipping) is bounded by `bias` where it can be.
+    """
+
+    name: str
+    kind: str
+    reading: Reading
+    coefficients: Floats
+    units: Floats
+    noise: Any
+    divisor: Divisor
+    bias: float = 0.0
+    labels: tuple[str, ...] = ("x",)
+
+    def __repr__(self) -> str:
+        return f"Curve({self.name!r}, {len(self.coefficients)} coefficients)"
+
+    @property
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        """The box where the curve lives, an interval for each variable."""
+        return self.reading.domain
+
+    def at(self, points: npt.ArrayLike) -> Floats:
+        """The curve at any points: numbers, or rows of d numbers.  Outside its domain a density is 0."""
+        x = self._points(points)
+        sums = np.concatenate([self.reading.design(b) @ self.coefficients for b in self._blocks(x)])
+        return self._outside(x, self.reading.public(x) + sums / max(self.divisor.value, 1.0))
+
+    def interval(self, points: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+        """For each point by itself, an interval that covers the curve without noise with probability `level`."""
+        beta, (low, high) = self._split(level)
+        x = self._points(points)
+        half = [margins(self.reading.design(b) * self.units, self.noise, beta) for b in self._blocks(x)]
+        return self._around(x, np.concatenate(half), low, high)
+
+    def band(self, points: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+        """A band that covers the curve without noise at all points of its domain at once with probability `level`."""
+        beta, (low, high) = self._split(level)
+        x = self._points(points)
+        return self._around(x, np.full(len(x), supremum(self.reading, self.units, self.noise, beta)), low, high)
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Half the width of the band where the divisor is as estimated."""
+        return supremum(self.reading, self.units, self.noise, self._split(level)[0]) / max(self.divisor.value, 1.0)
+
+    def deviation(self) -> float:
+        """The root mean square over the domain of the noise, the divisor as estimated."""
+        paths = self.reading.paths(np.diag(self.units)) if len(self.units) <= 1500 else None
+        spread = (self.units**2).sum() if paths is None else (paths**2).sum(axis=0).mean()
+        return float(np.sqrt(spread * self.noise.variance)) / max(self.divisor.value, 1.0)
+
+    def integral(self, low: npt.ArrayLike, high: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
+        """The integral over a box, which for a density is a probability: (estimate, low, high)."""
+        ends = [np.asarray(end, dtype=np.float64).reshape(1, -1) for end in (low, high)]
+        if any(end.shape != (1, len(self.domain)) for end in ends) or not (ends[0] <= ends[1]).all():
+            raise ParameterError(f"low and high must be {len(self.domain)} numbers each, with low <= high")
+        inside = [np.clip(end, [a for a, _ in self.domain], [b for _, b in self.domain]) for end in ends]
+        weights, public = self._regions(inside[0], inside[1])
+        beta, (least, most) = self._split(level)
+        half = margins(weights * self.units, self.noise, beta)
+        total = weights @ self.coefficients
+        bounds = _quotient(total - half, total + half, least, most)
+        estimate = public + total / max(self.divisor.value, 1.0)
+        return float(estimate[0]), float((public + bounds[0])[0]), float((public + bounds[1])[0])
+
+    def _regions(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        if isinstance(self.reading, Antiderivative):
+            raise UnsupportedQuery("a distribution is an integral already; take the difference of at(high) and at(low)")
+        if not isinstance(self.reading, Expansion):
+            raise UnsupportedQuery(f"a {self.kind} has no integral over regions here; evaluate it with at(...)")
+        return self.reading.regions(low, high)
+
+    def repaired(self, points: int | None = None) -> Repaired:
+        """The nearest proper curve on a grid: not negative with mass one, or monotone from 0 to 1.  Post-processing."""
+        if self.kind == "density":
+            return repaired_density(self, points)
+        if self.kind == "distribution":
+            return repaired_distribution(self, points)
+        raise UnsupportedQuery(f"a {self.kind} needs no repair; densities and distributions do")
+
+    def sample(self, count: int, rng: Rng) -> Floats:
+        """New data from the repaired density: `count` rows.  Post-processing, at no cost."""
+        return self.repaired().sample(count, rng)
+
+    def quantiles(self, probabilities: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+        """For a distribution: the quantile curve at these probabilities with its simultaneous band."""
+        if self.kind != "distribution":
+            raise UnsupportedQuery(f"a {self.kind} has no quantiles; ask for distribution(...)")
+        p = np.atleast_1d(np.asarray(probabilities, dtype=np.float64))
+        if not ((p > 0) & (p < 1)).all():
+            raise ParameterError("probabilities must lie strictly between 0 and 1")
+        grid = np.linspace(*self.domain[0], 4001)
+        below, above = self.band(grid, level)
+        most = np.minimum.accumulate((above + self.bias)[::-1])[::-1]  # the exact curve is monotone
+        least = np.maximum.accumulate(below - self.bias)
+        low = grid[np.clip(np.searchsorted(most, p) - 1, 0, len(grid) - 1)]
+        high = grid[np.clip(np.searchsorted(least, p), 0, len(grid) - 1)]
+        return self.repaired().quantiles(p), low, high
+
+    def plot(self, level: float = 0.95, truth: Any = None) -> Any:
+        """The curve and its band (an Altair chart).  `truth` is for the steward only, and the picture says so."""
+        from sfumato.report.curves import plot_curve
+
+        return plot_curve(self, level, truth)
+
+    def _points(self, points: npt.ArrayLike) -> Floats:
+        x = np.asarray(points, dtype=np.float64)
+        width = len(self.domain)
+        x = x.reshape(-1, 1) if width == 1 else np.atleast_2d(x)
+        if x.ndim != 2 or x.shape[1] != width:
+            raise ParameterError(f"points of {self.name!r} need {width} numbers each, got shape {x.shape}")
+        if not np.isfinite(x).all():
+            raise ParameterError("points must be finite numbers")
+        return x
+
+    def _blocks(self, x: Floats) -> list[Floats]:
+        return in_blocks(len(self.coefficients), x)
+
+    def _split(self, level: float) -> tuple[float, tuple[float, float]]:
+        """The failure probability left for the sums, and where the divisor lies."""
+        if not 0 < level < 1:
+            raise ParameterError(f"level must lie strictly between 0 and 1, got {level!r}")
+        beta = 1 - level
+        if self.divisor.unit == 0 or isinstance(self.noise, Silence):
+            return beta, (self.divisor.value, self.divisor.value)
+        return (1 - SHARE) * beta, self.divisor.bounds(self.noise, SHARE * beta)
+
+    def _around(self, x: Floats, half: Floats, least: float, most: float) -> tuple[Floats, Floats]:
+        sums = np.concatenate([self.reading.design(b) @ self.coefficients for b in self._blocks(x)])
+        low, high = _quotient(sums - half, sums + half, least, most)
+        public = self.reading.public(x)
+        return self._outside(x, public + low), self._outside(x, public + high)
+
+    def _outside(self, x: Floats, values: Floats) -> Floats:
+        """Beyond its domain a density is 0 and a distribution 0 or 1; other curves go on as their waves do."""
+        low, high = np.array(self.domain).T
+        if self.kind == "density":
+            return np.where(((x < low) | (x > high)).any(axis=1), 0.0, values)
+        if self.kind == "distribution":
+            return np.where(x[:, 0] < low[0], 0.0, np.where(x[:, 0] > high[0], 1.0, values))
+        return values
+
+
+def _quotient(low: Floats, high: Floats, least: float, most: float) -> tuple[Floats, Floats]:
+    """The range of s / n for s in [low, high], n in [least, most], least > 0."""
+    smallest, largest = max(least, 1e-300), max(most, 1e-300)
+    return (
+        np.minimum(low / smallest, low / largest),
+        np.maximum(high / smallest, high / largest),
+    )

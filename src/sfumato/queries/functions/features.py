@@ -1,0 +1,170 @@
+r"""Whole-number Fourier features of rows on a public grid, and how far a row moves their sums.
+
+On one axis a grid point has psi_0 = 2^b and, for each wave k, round(2^b r_k sqrt(2) cos) and the same with sin; several
+axes have their products.  A table's answer is the sum over its rows, in exact integers; with `shift` > 0 it is divided
+by 2^shift and rounded.  Norms below are taken of these integers, so nothing is left to floating point
+(docs/proofs/functions-density.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.curves import Floats, Fourier
+
+__all__ = ["Features", "Sampled"]
+
+Whole = npt.NDArray[Any]
+BLOCK = 1 << 22  # entries of a block of features
+FITS = 2**62
+FINE = 1 << 14  # points where the kernel of the features is bounded from below
+UP, DOWN = 1 + 1e-11, 1 - 1e-11  # over the rounding of sums of up to 2^15 terms
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """One axis: `count` grid points from `first` in steps of `step` (the last one at `last`), waves with `ratios`."""
+
+    axis: Fourier
+    first: float
+    step: float
+    count: int
+    last: float
+    ratios: tuple[float, ...]
+    bits: int
+
+    @property
+    def points(self) -> Floats:
+        """The grid points."""
+        return np.asarray(np.minimum(self.first + self.step * np.arange(self.count), self.last))
+
+    def matrix(self, start: int, stop: int) -> npt.NDArray[np.int64]:
+        """The integers of grid points start..stop, a row each."""
+        scale = 2.0**self.bits * np.concatenate([[1.0], np.repeat(np.array(self.ratios), 2)])
+        return np.asarray(np.rint(self.axis.values(self.points[start:stop]) * scale), dtype=np.int64)
+
+    def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+        """All rows, in blocks, each with its first row's number."""
+        each = max(1, BLOCK // self.axis.size)
+        for start in range(0, self.count, each):
+            yield start, self.matrix(start, min(start + each, self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """Of the rows of one axis: bounds of squared l2 and l1 norms, and of inner products from below and above."""
+
+    l2: float
+    l1: float
+    linf: float
+    least: float
+
+
+@lru_cache(maxsize=256)
+def _norms(sampled: Sampled) -> Norms:
+    l2 = l1 = linf = 0.0
+    for _, block in sampled.blocks():
+        reals = np.abs(block).astype(np.float64)
+        l2 = max(l2, float((reals * reals).sum(axis=1).max()))
+        l1 = max(l1, float(reals.sum(axis=1).max()))
+        linf = max(linf, float(reals.max()))
+    return Norms(l2 * UP, l1 * UP, linf, _least(sampled, l1 * UP))
+
+
+def _least(sampled: Sampled, l1: float) -> float:
+    """A lower bound of the inner product of two rows: 4^b times the kernel of the ratios, less all rounding.
+
+    The kernel 1 + 2 sum r_k^2 cos(2 pi k u / T) is looked at on a grid of differences u, less its slope times half a
+    step.  Each integer is within 1/2 + 2^-20 of its real number.
+    """
+    waves, squares = np.array(sampled.axis.waves, dtype=np.float64), np.array(sampled.ratios) ** 2
+    reach = (sampled.last - sampled.first) / (sampled.axis.high - sampled.axis.low)
+    lowest = math.inf
+    for part in np.array_split(np.linspace(0.0, reach, FINE), 16):
+        angles = 2 * math.pi * part[:, None] * waves
+        lowest = min(lowest, float((1 + 2 * np.cos(angles) @ squares).min()) if waves.size else 1.0)
+    slope = float(4 * math.pi * (squares * waves).sum())
+    lowest -= slope * reach / (FINE - 1) / 2 + 1e-9 * (1 + 2 * float(squares.sum()))
+    return 4.0**sampled.bits * lowest - 0.51 * (2 * l1) - sampled.axis.size
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Products of the features of one to three axes, all but the constant."""
+
+    axes: tuple[Sampled, ...]
+    shift: int
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return math.prod(one.axis.size for one in self.axes) - 1
+
+    @property
+    def constant(self) -> float:
+        """The constant feature before the shift, a power of two."""
+        return 2.0 ** sum(one.bits for one in self.axes)
+
+    def alone(self, norm: str) -> float:
+        """The largest norm of what one row adds."""
+        parts = [_norms(one) for one in self.axes]
+        if norm == "l2":
+            found = math.sqrt(max(math.prod(p.l2 for p in parts) * UP - self.constant**2 * DOWN, 0.0))
+        elif norm == "l1":
+            found = math.prod(p.l1 for p in parts) * UP - self.constant * DOWN
+        else:
+            found = math.prod(p.linf for p in parts)
+        return self._shifted(found * UP, norm)
+
+    def apart(self, norm: str) -> float:
+        """The largest norm of the difference of what two rows add."""
+        if norm != "l2":
+            return 2 * self.alone(norm)
+        parts = [_norms(one) for one in self.axes]
+        most = math.prod(p.l2 for p in parts) * UP
+        corners = itertools.product(*((p.least, p.l2) for p in parts))
+        least = min(math.prod(corner) for corner in corners)
+        least -= abs(least) * 1e-11
+        return self._shifted(math.sqrt(max(2 * most - 2 * least, 0.0)) * UP, norm)
+
+    def _shifted(self, found: float, norm: str) -> float:
+        """After division by 2^shift each number is rounded, which moves a difference by at most 1 in each."""
+        if self.shift == 0:
+            return found
+        extra = {"l2": math.sqrt(self.size) * UP, "l1": float(self.size), "linf": 1.0}[norm]
+        return (found / 2.0**self.shift + extra) * UP
+
+    def sums(self, counts: Whole) -> Whole:
+        """The exact sums over a grid of counts, in int64 where they fit and in Python's integers where not."""
+        total = int(counts.sum())
+        bound = total
+        tensor: Whole = np.asarray(counts, dtype=np.int64).reshape([one.count for one in self.axes])
+        for one in self.axes:
+            bound *= int(_norms(one).linf) + 1
+            if bound >= FITS:
+                tensor = tensor.astype(object)
+            tensor = _contracted(tensor, one)
+        flat = tensor.reshape(-1)[1:]
+        if self.shift:
+            flat = (flat + (1 << (self.shift - 1))) >> self.shift
+        return np.asarray(flat)
+
+
+def _contracted(tensor: Whole, sampled: Sampled) -> Whole:
+    """The first axis summed against the features, which become the last axis; empty grid points cost nothing."""
+    flat = tensor.reshape(len(tensor), -1)
+    out = np.zeros((flat.shape[1], sampled.axis.size), dtype=tensor.dtype)
+    for start, block in sampled.blocks():
+        part = flat[start : start + len(block)]
+        held = np.flatnonzero((part != 0).any(axis=1))
+        if held.size:
+            out += part[held].T @ block[held].astype(tensor.dtype)
+    return out.reshape(*tensor.shape[1:], sampled.axis.size)
