@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.schema import Schema
 from sfumato.spaces import Integers, Interval
 
-__all__ = ["UNIT", "Axis", "Cells", "Whole", "axes_of", "factors", "placed", "products"]
+__all__ = ["MOST_CELLS", "UNIT", "Axis", "Cells", "Whole", "axes_of", "factors", "placed", "products"]
 
 UNIT = 1 << 30  # of a factor
 HALF = 1 << 29
