@@ -23,6 +23,7 @@ _HOMES = {
     ),
     "sfumato.queries.components": ("pca",),
     "sfumato.queries.thresholds": ("thresholds",),
+    "sfumato.queries.smooth": ("evaluate", "gaussian_mixture", "smooth"),
     "sfumato.queries.functions.density": ("density", "distribution"),
     "sfumato.queries.linear.doors": ("marginals", "predicates", "prefix", "ranges", "weighted", "workload"),
     "sfumato.engines": ("Table", "read"),

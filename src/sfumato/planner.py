@@ -24,9 +24,10 @@ from sfumato.mechanisms import (
     RecursiveQuantiles,
     Staircase,
     Strategy,
+    ThresholdDatabase,
 )
-from sfumato.mechanisms.subspace_iteration import component_mechanisms
 from sfumato.mechanisms.functions import function_mechanisms
+from sfumato.mechanisms.subspace_iteration import component_mechanisms
 from sfumato.privacy.conversions import pure_for
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.binding import Question
@@ -38,6 +39,7 @@ from sfumato.queries.linear.shapes import shapes
 from sfumato.queries.linear.workload import Workload
 from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
+from sfumato.queries.thresholds import ThresholdGrid
 from sfumato.queries.vector import VectorQuestion
 from sfumato.sampling.bodies import sampler
 
@@ -70,6 +72,8 @@ def best(question: Question, target: Guarantee, allow: frozenset[str] = frozense
 def options(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> list[Option]:
     """Every mechanism that can meet the target, best first; those that assume something only if it is allowed."""
     _check(target)
+    if isinstance(question, ThresholdGrid):
+        return [_by_error(ThresholdDatabase.calibrate(question, target))]
     if isinstance(question, Moments):
         return sorted((Option(*found) for found in component_mechanisms(question, target)), key=_preference)
     if isinstance(question, FunctionQuestion):

@@ -31,6 +31,7 @@ from sfumato.mechanisms import (
     Staircase,
     Strategy,
     SubspaceIteration,
+    ThresholdDatabase,
     Vector,
 )
 from sfumato.mechanisms.ranks import Ranks
@@ -39,6 +40,7 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import Query, bind, count, discovered, quantiles, top
 from sfumato.queries.components import pca
 from sfumato.queries.functions.density import density
+from sfumato.queries.thresholds import thresholds
 from sfumato.randomness import seeded
 from sfumato.sampling.processes import Fourier
 from sfumato.schema import Schema
@@ -57,6 +59,7 @@ PURE, APPROXIMATE, CONCENTRATED = Pure(0.7), Approximate(0.7, 1e-4), Concentrate
 PREFIXES = bind(Query.from_record({"query": "workload", "by": ["x"], "workload": [{"rows": ["prefix"]}]}), PEOPLE)
 CURVE = Expansion("curve", Fourier((0.0,), (1.0,), (1.5,), (1,)), (0.5, 0.2, 0.2), l2=40.0)
 CENTERED, UNCENTERED = bind(pca(["x"], 1), PEOPLE), bind(pca(["x"], 1, center=False), PEOPLE)
+GRID = bind(thresholds("x", rows=3), PEOPLE)
 RANKS = [Ranks.counted(np.array([1, 4, 9]), np.array([3, 1, 5]))]
 SCORES = np.array([[5, 3, 0]])
 
@@ -90,6 +93,8 @@ CASES = [
     (SubspaceIteration, UNCENTERED, PURE, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
     (SubspaceIteration, UNCENTERED, CONCENTRATED, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
     (SubspaceIteration, UNCENTERED, APPROXIMATE, np.array([7 * 2**24, 9 * 2**24], dtype=object)),
+    (ThresholdDatabase, GRID, PURE, np.arange(21)),
+    (ThresholdDatabase, GRID, CONCENTRATED, np.arange(21)),
     (Process, DENSITY, APPROXIMATE, np.arange(DENSITY.dimension)),
     (SpectralLaplace, DENSITY, PURE, np.arange(DENSITY.dimension)),
     (RandomizedResponse, Categories(["a", "b", "c"]), APPROXIMATE, np.array([0, 2, 1])),

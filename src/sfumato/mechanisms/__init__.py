@@ -19,6 +19,7 @@ from sfumato.mechanisms.spectral_laplace import SpectralLaplace
 from sfumato.mechanisms.staircase import Staircase
 from sfumato.mechanisms.strategy import Strategy
 from sfumato.mechanisms.subspace_iteration import SubspaceIteration
+from sfumato.mechanisms.threshold_database import ThresholdDatabase
 
 __all__ = [
     "ADDITIVE",
@@ -43,6 +44,7 @@ __all__ = [
     "Staircase",
     "Strategy",
     "SubspaceIteration",
+    "ThresholdDatabase",
     "Vector",
 ]
 
@@ -61,6 +63,7 @@ Mechanism = (
     | Process
     | SpectralLaplace
     | ComponentMechanism
+    | ThresholdDatabase
 )
 
 # The stored name of each mechanism; a name never changes its meaning.
@@ -81,6 +84,7 @@ MECHANISMS: dict[str, type] = {
     "nim": NIM,
     "noisy-covariance": NoisyCovariance,
     "subspace-iteration": SubspaceIteration,
+    "threshold-database": ThresholdDatabase,
     "process": Process,
     "spectral-laplace": SpectralLaplace,
 }

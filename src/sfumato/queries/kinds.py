@@ -6,11 +6,16 @@ from typing import Any
 
 from sfumato.queries.components import Components
 from sfumato.queries.functions.density import DensityDetails, DistributionDetails
+from sfumato.queries.smooth import GaussianMixture, Polynomial
+from sfumato.queries.thresholds import Thresholds
 
 __all__ = ["DETAILS"]
 
 DETAILS: dict[str, Any] = {
     "pca": Components,
+    "thresholds": Thresholds,
+    "gaussian-mixture": GaussianMixture,
+    "smooth": Polynomial,
     "density": DensityDetails,
     "distribution": DistributionDetails,
 }
