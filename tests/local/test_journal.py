@@ -135,7 +135,7 @@ def test_foreign_files_other_collections_and_missing_directories_are_explained(t
     with pytest.raises(CollectionError, match="not a journal"):
         Journal.open(tmp_path / "foreign.db", DIGEST, 3)
     (tmp_path / "noise").write_bytes(b"SQLite format 3\0" + bytes(3000))
-    with pytest.raises(CollectionError, match="not a journal|damaged"):
+    with pytest.raises(CollectionError, match=r"not a journal|damaged"):
         Journal.open(tmp_path / "noise", DIGEST, 3)
     with pytest.raises(CollectionError, match="directory does not exist"):
         Journal.open(tmp_path / "no" / "where", DIGEST, 3)

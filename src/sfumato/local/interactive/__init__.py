@@ -1,0 +1,1 @@
+"""Interactive local protocols.  Nothing is imported here: name the module you need."""

@@ -1,0 +1,167 @@
+r"""A private quantile by adaptive search: noisy binary search with one bit a user.
+
+Definition.  Values lie in k ordered cells; sought is x* = min{x : F(x) >= p}.  Users come in `blocks` blocks.  The
+search holds x* in (low, high] and asks the next block, through binary randomized response, whether the value is at most
+the middle m.  When the limits for F(m) from all answers at m exclude p, the search moves to the half that is left;
+otherwise the same question is asked again.
+
+Guarantee.   One binary response a user: that of the response, whatever the transcript.
+
+Accuracy.    Each limit is wrong with probability at most beta/blocks (`questions.limits`), so with probability at
+least 1 - beta the result's cells low..high hold x*, for every distribution.  If the search ends undecided at m, F(m) is
+within the width of its limits of p, which shrinks as 1/sqrt of the users that were left: no factor for the levels of
+a tree.  Proof: docs/proofs/local-interactive.md.
+
+Assumes.     Users are independent draws, each block from the same population.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.local.interactive.interaction import Interaction, Transcript, checked
+from sfumato.local.protocols.coercion import positions
+from sfumato.local.protocols.generalized import GeneralizedResponse
+from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
+from sfumato.local.questions.limits import binomial
+from sfumato.local.questions.mapped import Mapped
+from sfumato.privacy.guarantees import Approximate, Pure
+
+__all__ = ["Found", "QuantileSearch", "Threshold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(Mapped):
+    """Whether a value's cell is at most `at`, through binary randomized response: the frequency of 0 is F(at)."""
+
+    name: ClassVar[str] = "threshold"
+    goal: ClassVar[str] = "frequencies"
+
+    cells_of_value: int
+    at: int
+    response: LocalProtocol
+
+    @property
+    def inner(self) -> LocalProtocol:
+        """The binary response."""
+        return self.response
+
+    def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """0 at or below the threshold, 1 above; values outside the cells count as the last cell."""
+        return np.asarray(positions(values, self.cells_of_value) > self.at, dtype=np.int64)
+
+    def positions(self, values: Any, bits: Bits) -> npt.NDArray[np.int64]:
+        """No chance here."""
+        return self.coerce(values)
+
+    def channel(self) -> Matrix:
+        """The response's row of each cell."""
+        rows = self.response.channel()
+        return [rows[int(cell > self.at)] for cell in range(self.cells_of_value)]
+
+    def words(self) -> str:
+        """What leaves the device."""
+        return f"one bit, whether the value lies in the first {self.at + 1} cells: {self.response.words()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The quantile's cell, the cells that hold it with the stated probability, and limits for F there."""
+
+    cell: int
+    low: int
+    high: int
+    share: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileSearch(Interaction):
+    """The search for the cell of a quantile among k, with a known number of users in `blocks` blocks.
+
+    >>> search = QuantileSearch.calibrate(1000, 0.5, Pure(1.0), users=100_000)
+    >>> search.channel_for(()).at, search.block(())
+    (499, 1563)
+    """
+
+    name: ClassVar[str] = "quantile-search"
+
+    k: int
+    probability: float
+    response: LocalProtocol
+    users: int
+    blocks: int = 64
+    beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or self.k < 2:
+            raise ParameterError(f"k must be a whole number of at least 2 ordered cells, got {self.k!r}")
+        for name, value in (("probability", self.probability), ("beta", self.beta)):
+            if not 0 < value < 1:
+                raise ParameterError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+        if not (isinstance(self.blocks, int) and 1 <= self.blocks <= self.users):
+            raise ParameterError(f"blocks must be from 1 to the number of users, {self.users}, got {self.blocks!r}")
+        if not isinstance(self.response, GeneralizedResponse) or self.response.k != 2:
+            raise ParameterError("response must be binary randomized response; use calibrate")
+
+    @classmethod
+    def calibrate(
+        cls, k: int, probability: float, target: Pure | Approximate, users: int, beta: float = 0.05
+    ) -> QuantileSearch:
+        """The search with the most truthful response that meets `target`."""
+        blocks = min(64, users)
+        return cls(k, probability, GeneralizedResponse.calibrate(2, target), users, blocks, beta)
+
+    def guarantee(self) -> Pure | Approximate:
+        """What answering once costs."""
+        return self.response.guarantee()
+
+    def block(self, transcript: Transcript) -> int:
+        """An even share of the users."""
+        return -(-self.users // self.blocks)
+
+    def channel_for(self, transcript: Transcript) -> LocalProtocol | None:
+        """The next threshold; none when one cell is left or all blocks have answered."""
+        low, high, _, _ = self._state(transcript)
+        if high - low == 1 or len(transcript) >= self.blocks:
+            return None
+        return self._threshold((low + high) // 2)
+
+    def found(self, transcript: Transcript) -> Found:
+        """What the answers so far say; the transcript is checked against the rule."""
+        checked(self, transcript)
+        low, high, yes, count = self._state(transcript)
+        if high - low == 1:
+            return Found(high, high, high, (self.probability, 1.0))
+        share = self._limits(yes, count) if count else (0.0, 1.0)
+        return Found((low + high) // 2, low + 1, high, share)
+
+    def _threshold(self, at: int) -> Threshold:
+        return Threshold(self.k, at, self.response)
+
+    def _state(self, transcript: Transcript) -> tuple[int, int, int, int]:
+        """x* lies in (low, high]; answers at the middle so far: "at most", and all."""
+        low, high, yes, count = -1, self.k - 1, 0, 0
+        for turn in transcript:
+            if high - low == 1:
+                break
+            yes, count = yes + turn.tally[0], count + turn.reports
+            least, most = self._limits(yes, count)
+            middle = (low + high) // 2
+            if least >= self.probability:
+                high, yes, count = middle, 0, 0
+            elif most < self.probability:
+                low, yes, count = middle, 0, 0
+        return low, high, yes, count
+
+    def _limits(self, yes: int, count: int) -> tuple[float, float]:
+        """Limits for F at the middle, wrong with probability at most beta / blocks."""
+        assert isinstance(self.response, GeneralizedResponse)
+        lie = float((1 - self.response.truthful) / 2)
+        least, most = binomial([yes], count, self.beta / self.blocks)
+        gap = float(self.response.truthful)
+        return max(0.0, float((least[0] - lie) / gap)), min(1.0, float((most[0] - lie) / gap))
