@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.local.client import Budget, decode_batch
@@ -17,7 +18,6 @@ from sfumato.local.protocols import GeneralizedResponse
 from sfumato.local.questions.ranges import Ranges
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
-from scipy import stats
 from statistical import ALPHA
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
