@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato import plans
 from sfumato.errors import SchemaError
-from sfumato.plans import read_plan, write_plan
+from sfumato.plans import document, read_plan, write_plan
 from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries.query import KINDS
@@ -150,8 +149,8 @@ def test_an_unknown_release_is_named():
 
 def test_every_part_of_the_format_is_documented():
     page = (EXAMPLE.parents[1] / "docs/formats/plan.md").read_text()
-    for model in (plans._Table, plans._Person, plans._Amount, plans._Ledger, plans._Release):
-        for part in model.model_fields:
+    for model in (document.Table, document.Person, document.Amount, document.Ledger, document.Release):
+        for part in model.model_fields.keys() - {"details"}:
             assert re.search(rf"`{part}`|{part} = ", page), part
     for kind in ("interval", "integers", "categories", "subsets", "texts", *KINDS, "median", "most_popular"):
         assert f"`{kind}`" in page
@@ -173,3 +172,25 @@ spend = { epsilon = 0.5 }
     (planned,) = read_plan(path).releases
     assert planned.name == "workload over age"
     assert read_plan(write_plan(read_plan(path), tmp_path / "plan.json")).releases == (planned,)
+
+
+def test_a_kind_of_query_brings_parts_of_its_own(tmp_path):
+    text = """
+format = "sfumato-plan/1"
+table = { path = "t.csv", unit = "row" }
+columns.age = { type = "interval", low = 0, high = 120, step = 1 }
+budget = { epsilon = 1, delta = 1e-6 }
+[[release]]
+query = "density"
+columns = ["age"]
+bandwidth = [5.0]
+spend = { epsilon = 0.5, delta = 1e-7 }
+"""
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    (planned,) = read_plan(path).releases
+    assert planned.name == "density of age"
+    assert read_plan(write_plan(read_plan(path), tmp_path / "plan.json")).releases == (planned,)
+    path.write_text(text.replace("bandwidth", "bandwith"))
+    with pytest.raises(SchemaError, match=r"release 1: .*'bandwith'"):
+        read_plan(path)

@@ -1,0 +1,102 @@
+"""What is wrong with a plan, where, and how to mend it: in words, on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from sfumato.plans.document import Amount, Document, Ledger, Person, Release, Table
+
+__all__ = ["ADVICE", "BLANK", "blanks", "mistake", "screen"]
+
+BLANK = "FILL IN"
+SHOWN = 6  # mistakes on one screen
+
+ADVICE = "replace each by what you know about the table in public, never by what you read in it"
+
+
+def blanks(value: Any, path: tuple[Any, ...]) -> Iterator[str]:
+    """The places that a draft left open."""
+    if isinstance(value, str) and value.startswith(BLANK):
+        yield _place(path, {})
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from blanks(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from blanks(inner, path if isinstance(inner, str) else (*path, index))
+
+
+def _place(path: tuple[Any, ...], record: Mapping[str, Any]) -> str:
+    """A location of the document as a person would say it."""
+    parts = [part for part in path if part not in ("row", "Person") and not str(part).startswith("literal[")]
+    if len(parts) > 1 and parts[0] == "release" and isinstance(parts[1], int):
+        releases = record.get("release", [])
+        held = releases[parts[1]] if parts[1] < len(releases) else {}
+        name = held.get("name") if isinstance(held, Mapping) else None
+        first = f"release {parts[1] + 1}" + (f' ("{name}")' if isinstance(name, str) else "")
+        return ", ".join([first, ".".join(map(str, parts[2:]))] if parts[2:] else [first])
+    return ".".join(str(part) for part in parts)
+
+
+_FIXES = {
+    "table": "add a [table] part with path and unit",
+    "table.unit": 'write unit = "row" if each row is protected, or unit = { column = "person_id", rows = 1 }',
+    "table.path": 'add path = "FILE", relative to the plan',
+    "columns": "declare each column that is used as [columns.NAME] with its type and bounds",
+    "budget": "add [budget] with epsilon, epsilon and delta, or rho",
+    "release": "add at least one [[release]] with query and spend",
+}
+_WANTED = {
+    "int_type": "must be a whole number",
+    "string_type": "must be a text",
+    "list_type": "must be a list",
+    "dict_type": "must be a table of key = value",
+    "model_type": "must be a table of key = value",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
+}
+
+
+def mistake(detail: dict[str, Any], record: Mapping[str, Any]) -> str:
+    """One finding of the validator, in words."""
+    path, kind = tuple(detail["loc"]), detail["type"]
+    place = _place(path, record)
+    last = place.replace(", ", ".").split(".")[-1]
+    if kind == "missing":
+        fix = _FIXES.get(place, f"add {last} = ...")
+        if last == "spend":
+            fix = "add spend = { epsilon = ... } (or epsilon and delta, or rho)"
+        return f"{place} is missing; {fix}"
+    if kind == "extra_forbidden":
+        known = ", ".join(_known(path))
+        return f"{place} is not known here; known are {known}"
+    if kind == "value_error":
+        return f"{place} {detail['ctx']['error']}"
+    if place in _FIXES:
+        return f"{place} cannot be read; {_FIXES[place]}"
+    return f"{place} {_WANTED.get(kind, 'has the wrong form')}, got {detail['input']!r:.60}"
+
+
+def _known(path: tuple[Any, ...]) -> list[str]:
+    models: dict[str, type[BaseModel]] = {
+        "table": Table, "budget": Amount, "ledger": Ledger, "release": Release, "spend": Amount,
+        "unit": Person,
+    }  # fmt: skip
+    named = [part for part in path[:-1] if part in models]
+    return list((models[named[-1]] if named else Document).model_fields)
+
+
+def screen(place: Path, mistakes: list[str], rest: str = "") -> str:
+    """At most one screen of mistakes."""
+    unique = list(dict.fromkeys(mistakes))
+    if len(unique) == 1:
+        return f"{place}: {unique[0]} {rest}".rstrip()
+    head = f"{place} has {len(unique)} places that need attention{': each ' + rest if rest else ''}"
+    lines = [f"  - {mistake}" for mistake in unique[:SHOWN]]
+    if len(unique) > SHOWN:
+        lines.append(f"  - and {len(unique) - SHOWN} more")
+    return "\n".join([head, *lines])
