@@ -12,8 +12,8 @@ import sfumato as sf
 from sfumato.auditing import audit
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
-from sfumato.privacy.amplification import shuffled_epsilon
 from sfumato.privacy.conversions import pure_to_concentrated
+from sfumato.privacy.shuffling import shuffled_epsilon
 from sfumato.publishing.sanitized import Sanitizing
 from sfumato.randomness import seeded
 from sfumato.release import Provenance

@@ -6,7 +6,7 @@ sum of the columns' spreads least on a grid of shares (dynamic programming): the
 the means and frequencies that can be read from the table without bias, times the number of rows.
 
 With delta there is a second route: the rows leave in random order, so each hides among the others, and records
-may be perturbed with the larger epsilon whose shuffled guarantee meets the target [FeldmanMcMillanTalwar2021].  The
+may be perturbed with the larger epsilon whose shuffled guarantee meets the target [FeldmanMcMillanTalwar2023].  The
 session shuffles in any case; the route with the smaller spread is taken.  Proof: docs/proofs/sanitization.md.
 """
 
@@ -24,9 +24,9 @@ from sfumato.bounds.record import discrete_record_error, record_error
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.numeric import ceil_float, floor_float
-from sfumato.privacy.amplification import shuffled_epsilon
 from sfumato.privacy.conversions import pure_for
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.privacy.shuffling import shuffled_delta, shuffled_epsilon
 from sfumato.sanitization.blocks import Block, Together
 from sfumato.sanitization.categories import Responses
 from sfumato.sanitization.numbers import Noised
@@ -156,15 +156,18 @@ def _shuffled(schema: Schema, chosen: list[Subject], target: Approximate, size: 
         return None
     for _ in range(20):
         middle = (low + high) / 2
-        if shuffled_epsilon(middle, size, target.delta) <= target.epsilon:
+        if shuffled_delta(middle, size, target.epsilon) <= target.delta:
             low = middle
         else:
             high = middle
     if low <= target.epsilon:
         return None
     made = Sanitization(schema, _split(schema, chosen, Pure(low)))
-    claim = Approximate(shuffled_epsilon(made.record_guarantee().epsilon, size, target.delta), target.delta)
-    return Sanitization(schema, made.parts, claim) if claim.implies(target) else None
+    local = made.record_guarantee().epsilon
+    claim = Approximate(min(target.epsilon, shuffled_epsilon(local, size, target.delta)), target.delta)
+    return (
+        Sanitization(schema, made.parts, claim) if shuffled_delta(local, size, target.epsilon) <= target.delta else None
+    )
 
 
 def _split(schema: Schema, chosen: list[Subject], target: Pure | Approximate) -> tuple[AnyPart, ...]:
