@@ -1,0 +1,241 @@
+"""One run of marginal synthesis: columns first, then rounds of choosing and measuring pairs, then rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.randomness import Rng
+from sfumato.synthesis.encoding import Column
+from sfumato.synthesis.marginals.counting import Read, pair_counts, single_counts
+from sfumato.synthesis.marginals.estimation import Measurement, fitted, merging
+from sfumato.synthesis.marginals.generation import opened, sampled, shuffling
+from sfumato.synthesis.marginals.levels import Groups, Smoothed, nested, smoothed
+from sfumato.synthesis.marginals.model import Model, Reals
+from sfumato.synthesis.marginals.noise import Noise, noisy
+from sfumato.synthesis.marginals.selection import UNITS, Candidate, candidates, picks, scored, slack
+from sfumato.synthesis.marginals.tree import Bag, JunctionTree, Pair
+
+__all__ = ["Synthesis", "affordable", "first_scales", "synthesized"]
+
+SINGLES = Fraction(1, 2)  # of the budget measures columns one by one: their errors enter every pair
+CHOOSING = Fraction(1, 20)  # chooses pairs; the rest measures them
+PAIRS_A_COLUMN = 3
+MOST_PAIRS = 120
+TYPICAL_CELLS = 16  # of a pair that is measured when rows are few
+WORTHWHILE = 0.03  # noise in total variation that a measured pair may bring
+A_ROUND = 10  # pairs
+STEPS, LAST_STEPS = 60, 200  # of fitting, between rounds and at the end
+BETA = 0.05
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Synthesis:
+    """What a run made public: rows as indices, the errors to expect, and what was measured."""
+
+    rows: dict[str, Whole]
+    total: float
+    column_errors: dict[str, float]
+    pair_errors: dict[tuple[str, str], float]
+    other_error: float | None
+    measured: tuple[dict[str, Any], ...]
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run has measured so far; everything in it is public."""
+
+    columns: Sequence[Column]
+    noise: Noise
+    total: float
+    smooth: list[Smoothed]
+    chains: list[tuple[Groups, ...]]
+    tree: JunctionTree
+    measurements: list[Measurement]
+    potentials: dict[Bag, Reals] = field(default_factory=dict)
+    model: Model | None = None
+    pairs: list[dict[str, Any]] = field(default_factory=list)
+    errors: dict[Pair, float] = field(default_factory=dict)
+    left_over: float | None = None
+
+    def fit(self, steps: int) -> Model:
+        """Fit the model to everything measured."""
+        self.model, self.potentials = fitted(self.tree, self.measurements, self.total, self.potentials, steps)
+        return self.model
+
+
+def first_scales(noise: Noise, amount: Fraction, columns: Sequence[Column]) -> tuple[float, ...]:
+    """The noise of each column's own counts."""
+    return noise.scales(amount * SINGLES, [column.size for column in columns])
+
+
+def affordable(noise: Noise, amount: Fraction, total: float, columns: int) -> int:
+    """How many pairs can be measured so that each is worth its noise, by a public or noisy number of rows."""
+    most = min(PAIRS_A_COLUMN * columns, columns * (columns - 1) // 2, MOST_PAIRS)
+    left = amount * (1 - SINGLES - CHOOSING)
+    for count in range(most, 0, -1):
+        scale = noise.scales(left, [TYPICAL_CELLS] * count)[0]
+        if 0.5 * noise.law(scale).mean_absolute * TYPICAL_CELLS <= WORTHWHILE * total:
+            return count
+    return 0
+
+
+def synthesized(
+    read: Read,
+    columns: Sequence[Column],
+    noise: Noise,
+    amount: Fraction,
+    size: int | None,
+    rows: int | None,
+    rng: Rng,
+    progress: Callable[[str, float], None],
+) -> Synthesis:
+    """Measure, fit, generate.  `size` is the number of rows where it is public."""
+    progress("counting columns", 0.0)
+    exact = single_counts(read, columns)
+    scales = first_scales(noise, amount, columns)
+    counts = [noisy(held, noise.law(scale), rng).astype(np.float64) for held, scale in zip(exact, scales, strict=True)]
+    variances = [noise.law(scale).variance for scale in scales]
+    total = _total(counts, variances, size)
+    pairs = affordable(noise, amount, total, len(columns))
+    if pairs == 0:  # too few rows: the rest of the budget measures the columns once more
+        again = noise.scales(amount * (1 - SINGLES), [column.size for column in columns])
+        second = [noisy(held, noise.law(scale), rng) for held, scale in zip(exact, again, strict=True)]
+        counts, variances = _averaged(counts, variances, second, [noise.law(scale).variance for scale in again])
+        total = _total(counts, variances, size)
+    run = _started(columns, noise, counts, variances, total)
+    run.fit(STEPS)
+    if pairs:
+        _measure_pairs(run, read, pairs, amount, rng, progress)
+    progress("generating rows", 0.9)
+    return _finished(run, rows or size or max(1, round(total)), rng)
+
+
+def _total(counts: Sequence[Reals], variances: Sequence[float], size: int | None) -> float:
+    """The public number of rows, or the best estimate of it from the sums of all columns."""
+    if size is not None:
+        return float(size)
+    weights = np.array([1 / (len(held) * variance) for held, variance in zip(counts, variances, strict=True)])
+    return max(1.0, float(weights @ [held.sum() for held in counts] / weights.sum()))
+
+
+def _averaged(
+    first: Sequence[Reals], noise: Sequence[float], second: Sequence[Any], other: Sequence[float]
+) -> tuple[list[Reals], list[float]]:
+    """Two measurements of the same counts as one, each weighted by its precision."""
+    both = [(a * v + b * u) / (u + v) for a, u, b, v in zip(first, noise, second, other, strict=True)]
+    return both, [u * v / (u + v) for u, v in zip(noise, other, strict=True)]
+
+
+def _started(
+    columns: Sequence[Column], noise: Noise, counts: Sequence[Reals], variances: Sequence[float], total: float
+) -> _Run:
+    """Smooth the columns, nest their groups, and measure the finest groups by the smoothed counts."""
+    smooth = [
+        smoothed(held, float(np.sqrt(variance)), column, total)
+        for held, variance, column in zip(counts, variances, columns, strict=True)
+    ]
+    sizes = (16, 8, 4, 2) if len(columns) <= 200 else (8, 4, 2)
+    chains = [nested(held.counts, column, sizes) for held, column in zip(smooth, columns, strict=True)]
+    owners = [chain[0] for chain in chains]
+    measurements = []
+    for place, (owner, held, variance) in enumerate(zip(owners, smooth, variances, strict=True)):
+        levels = np.bincount(owner)
+        grouped = np.bincount(owner, weights=held.counts)
+        measurements.append(Measurement((place,), (np.arange(len(levels)),), grouped, variance * levels))
+    tree = JunctionTree.of(int(owner.max()) + 1 for owner in owners)
+    return _Run(columns, noise, total, smooth, chains, tree, measurements)
+
+
+def _measure_pairs(
+    run: _Run, read: Read, pairs: int, amount: Fraction, rng: Rng, progress: Callable[[str, float], None]
+) -> None:
+    """Rounds of choosing and measuring; their parts of the budget are fixed before the first."""
+    progress("counting pairs", 0.1)
+    counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
+    offered = candidates(run.chains)
+    rate = run.noise.rate(amount * CHOOSING, UNITS, pairs)
+    left = amount * (1 - SINGLES - CHOOSING)
+    bounds = np.linspace(0, pairs, -(-pairs // A_ROUND) + 1).round().astype(int).tolist()
+    for turn, (start, end) in enumerate(pairwise(bounds)):
+        progress(f"measuring pairs {start + 1} to {end} of {pairs}", 0.2 + 0.6 * turn / len(bounds))
+        _one_round(run, counts, offered, rate, left * Fraction(end - start, pairs), end - start, pairs, rng)
+        run.fit(STEPS if end < pairs else LAST_STEPS)
+
+
+def _one_round(
+    run: _Run,
+    counts: dict[Pair, Whole],
+    offered: Sequence[Candidate],
+    rate: float,
+    amount: Fraction,
+    count: int,
+    pairs: int,
+    rng: Rng,
+) -> None:
+    assert run.model is not None
+    expected = {pair: run.total * table for pair, table in run.model.pairs()}
+    matrices = _merging(run.chains)
+    typical = run.noise.scales(amount * Fraction(pairs, count) / pairs, [TYPICAL_CELLS])[0]
+    sigma = float(np.sqrt(run.noise.law(typical).variance))
+    scores = scored(offered, counts, expected, matrices, sigma)
+    chosen, run.tree = picks(scores, run.tree, count, rate, rng)
+    if not chosen:
+        return
+    shapes = [[matrices[c][f] for c, f in zip(pick.pair, pick.fineness, strict=True)] for pick in chosen]
+    scales = run.noise.scales(amount, [left.shape[0] * right.shape[0] for left, right in shapes])
+    worst = 0.0
+    for pick, (left, right), scale in zip(chosen, shapes, scales, strict=True):
+        law = run.noise.law(scale)
+        exact = np.rint(left @ counts[pick.pair] @ right.T).astype(np.int64)
+        held = noisy(exact, law, rng).astype(np.float64)
+        groups = tuple(merged_groups(run.chains[c], f) for c, f in zip(pick.pair, pick.fineness, strict=True))
+        run.measurements.append(Measurement(pick.pair, groups, held, law.variance))
+        noise_part = law.mean_absolute * held.size
+        run.errors[pick.pair] = min(run.errors.get(pick.pair, 1.0), 0.5 * noise_part / run.total)
+        gap = np.abs(held - left @ expected[pick.pair] @ right.T).sum() - noise_part
+        worst = max(worst, float(gap))
+        names = [run.columns[c].name for c in pick.pair]
+        run.pairs.append({"columns": names, "cells": list(held.shape), "scale": scale})
+    run.left_over = (max(0.0, worst) + slack(rate, len(offered), BETA)) / (2 * run.total)
+
+
+def merged_groups(chain: tuple[Groups, ...], fineness: int) -> Groups:
+    """From the finest groups to those at a place in the chain."""
+    out = np.zeros(int(chain[0].max()) + 1, dtype=np.int64)
+    out[chain[0]] = chain[fineness]
+    return out
+
+
+def _merging(chains: Sequence[tuple[Groups, ...]]) -> list[list[Reals]]:
+    """For each column and place in its chain, the 0-1 matrix that merges the finest groups."""
+    return [[merging(merged_groups(chain, place)) for place in range(len(chain))] for chain in chains]
+
+
+def _finished(run: _Run, rows: int, rng: Rng) -> Synthesis:
+    """Rows from the last model, and the errors to expect of them."""
+    assert run.model is not None
+    chance = shuffling(rng)
+    groups = sampled(run.model, rows, chance)
+    made = {
+        column.name: opened(groups[:, place], run.smooth[place].counts, run.chains[place][0], column, chance)
+        for place, column in enumerate(run.columns)
+    }
+    names = [column.name for column in run.columns]
+    half = 0.4 / run.total  # half the mean size of a normal variable
+    return Synthesis(
+        rows=made,
+        total=run.total,
+        column_errors={name: min(1.0, half * held.spread) for name, held in zip(names, run.smooth, strict=True)},
+        pair_errors={(names[a], names[b]): error for (a, b), error in sorted(run.errors.items())},
+        other_error=run.left_over,
+        measured=tuple(run.pairs),
+    )

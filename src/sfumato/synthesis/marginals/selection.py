@@ -1,0 +1,104 @@
+r"""Which pairs of columns to measure, and how finely: the exponential mechanism over pairs and resolutions.
+
+The score of a candidate is the l1 distance between the counts of the pair, merged into its groups, and what the model
+expects there, less the error that measuring them would add.  Both the model and that error are public, so one unit
+moves a score by at most its l1 reach.  Scores are whole numbers in `UNITS` to a count, so that the choice is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.randomness import Rng
+from sfumato.sampling import choose
+from sfumato.synthesis.marginals.levels import Groups
+from sfumato.synthesis.marginals.tree import JunctionTree, Pair
+
+__all__ = ["UNITS", "Candidate", "Scores", "candidates", "picks"]
+
+UNITS = 16  # to one count
+NOISE = 0.6  # of a cell's standard deviation remains, on average, after fitting; measured on Adult
+LARGEST_TREE = 400_000  # cells of all bags together
+LARGEST_BAG = 100_000
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair of columns and the place of its two resolutions in their chains of nested groups."""
+
+    pair: Pair
+    fineness: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """One whole score for each candidate; the larger, the worse the model fits it."""
+
+    candidates: tuple[Candidate, ...]
+    values: npt.NDArray[np.int64]
+
+
+def candidates(chains: Sequence[tuple[Groups, ...]]) -> tuple[Candidate, ...]:
+    """Every pair, from its finest resolution to its coarsest, the larger side coarsened first."""
+    found = []
+    for one in range(len(chains)):
+        for other in range(one + 1, len(chains)):
+            at = [0, 0]
+            while True:
+                found.append(Candidate((one, other), (at[0], at[1])))
+                left = [side for side, column in enumerate((one, other)) if at[side] + 1 < len(chains[column])]
+                if not left:
+                    break
+                at[max(left, key=lambda side: chains[(one, other)[side]][at[side]].max())] += 1
+    return tuple(found)
+
+
+def scored(
+    offered: Sequence[Candidate],
+    counts: dict[Pair, npt.NDArray[np.int64]],
+    expected: dict[Pair, Reals],
+    merging: Sequence[Sequence[Reals]],
+    sigma: float,
+) -> Scores:
+    """The scores of all candidates.  Sums are of whole numbers far below 2^53, and so exact as floats."""
+    values = np.empty(len(offered), dtype=np.int64)
+    held: Pair | None = None
+    gap = np.zeros((0, 0))
+    for place, candidate in enumerate(offered):
+        if candidate.pair != held:
+            held = candidate.pair
+            gap = UNITS * counts[held].astype(np.float64) - np.rint(UNITS * expected[held])
+        left, right = (merging[c][f] for c, f in zip(candidate.pair, candidate.fineness, strict=True))
+        distance = float(np.abs(left @ gap @ right.T).sum())
+        values[place] = int(distance) - round(UNITS * NOISE * sigma * left.shape[0] * right.shape[0])
+    return Scores(tuple(offered), values)
+
+
+def picks(scores: Scores, tree: JunctionTree, count: int, rate: float, rng: Rng) -> tuple[list[Candidate], JunctionTree]:
+    """Up to `count` candidates of different pairs, one after another, and the tree that holds them."""
+    chosen: list[Candidate] = []
+    taken: set[Pair] = set()
+    for _ in range(count):
+        growth, room = tree.growth(), LARGEST_TREE - tree.cells
+        fits = {pair for pair, (more, bag) in growth.items() if more <= room and bag <= LARGEST_BAG} - taken
+        left = [place for place, candidate in enumerate(scores.candidates) if candidate.pair in fits]
+        if not left:
+            break
+        values = scores.values[left]
+        best = scores.candidates[left[choose(values.max() - values, rate, rng)]]
+        chosen.append(best)
+        taken.add(best.pair)
+        tree = tree.including(best.pair)
+    return chosen, tree
+
+
+def slack(rate: float, offered: int, beta: float) -> float:
+    """By how many counts a candidate that was passed over can score above the chosen one, but for `beta`."""
+    return math.log(max(1, offered) / beta) / rate / UNITS
