@@ -89,6 +89,11 @@ class GaussianMixture:
         return largest * math.fsum(abs(weight) for weight in self.weights)
 
     @property
+    def slope(self) -> float:
+        """A bound on the first derivative in each column."""
+        return math.exp(-0.5) / self.sigma * math.fsum(abs(weight) for weight in self.weights)
+
+    @property
     def range(self) -> tuple[float, float]:
         """Bounds of the function: the sums of its negative and of its positive weights."""
         return -math.fsum(max(-w, 0.0) for w in self.weights), math.fsum(max(w, 0.0) for w in self.weights)
@@ -162,6 +167,11 @@ class Polynomial:
             for degree, c in zip(self.degrees, self.coefficients, strict=True)
         )
         return math.fsum(bounds)
+
+    @property
+    def slope(self) -> float:
+        """A bound on the first derivative in each column."""
+        return math.fsum(abs(c) * max(d) ** 2 for d, c in zip(self.degrees, self.coefficients, strict=True))
 
     @property
     def range(self) -> tuple[float, float]:

@@ -129,7 +129,7 @@ class SmoothMean(VectorQuestion):
         """How far cells and whole numbers can move the mean at most."""
         reach = sum(axis.reach for axis in self.axes)
         terms = len(self.function.weights if isinstance(self.function, GaussianMixture) else self.function.degrees)
-        return self.function.derivative_bound(1) * reach + (terms * (len(self.axes) + 2)) / SCALE
+        return self.function.slope * reach + (terms * (len(self.axes) + 2)) / SCALE
 
     def _pair(self, noisy: Integers) -> tuple[float, float]:
         if self.rows is not None:

@@ -93,9 +93,15 @@ class Chebyshev:
     def apart(self, norm: str) -> float:
         """A bound on the norm of the difference between two rows' features."""
         general = 2 * self.alone(norm)
-        if norm == "linf" or math.prod(axis.cells for axis in self.axes) > MOST_POINTS:
+        if norm == "linf":
             return general
-        return min(general, _largest_difference(self, norm))
+        if math.prod(axis.cells for axis in self.axes) <= MOST_POINTS:
+            return min(general, _largest_difference(self, norm))
+        order = max(max(degree) for degree in self.degrees) + 1
+        if norm == "l2" and self.degrees == degrees_below(len(self.axes), order):
+            slack = 2 * math.sqrt(self.count)  # rounding moves no feature by a whole unit
+            return min(general, round_up((self.scale * _product_difference(self.axes, order) + slack) * (1 + 1e-9)))
+        return general
 
     def sensitivity(self, norm: str, schema: Schema) -> float:
         """How far one unit of `schema` moves the sums; a row may also be left out where it misses a value."""
@@ -154,3 +160,33 @@ def _largest_difference(features: Chebyshev, norm: str) -> float:
     if len(values) ** 2 * features.count > 2e8:
         return math.inf
     return max(float(np.abs(values - row).sum(axis=1).max()) for row in values)
+
+
+@lru_cache(maxsize=32)
+def _product_difference(axes: tuple[Axis, ...], order: int) -> float:
+    """The largest l2 norm of a difference of all features below `order`, unscaled: product structure, then hulls.
+
+    The squared norm is a_1 ... a_d + b_1 ... b_d - 2 c_1 ... c_d, where (a, b, c) = (k(x, x), k(y, y), k(x, y)) on each
+    axis; it is linear in each triple, so the largest value is taken at vertices of the triples' hulls.
+    """
+    vertices = [_kernel_vertices(axis, order) for axis in axes]
+    if math.prod(len(triples) for triples in vertices) > 5_000_000:
+        return math.inf
+    total = vertices[0]
+    for triples in vertices[1:]:
+        total = (total[:, None, :] * triples[None, :, :]).reshape(-1, 3)
+    return math.sqrt(max(float((total[:, 0] + total[:, 1] - 2 * total[:, 2]).max()), 0.0))
+
+
+def _kernel_vertices(axis: Axis, order: int) -> npt.NDArray[np.float64]:
+    """The vertices of the hull of (k(x, x), k(y, y), k(x, y)) over pairs of cells; all of them where it is flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    values = np.cos(np.arange(order)[:, None] * np.arccos(np.clip(axis.positions(), -1, 1)))
+    gram = values.T @ values
+    own = np.broadcast_to(np.diag(gram)[:, None], gram.shape)
+    triples = np.unique(np.stack([own, own.T, gram], axis=-1).reshape(-1, 3), axis=0)
+    try:
+        return np.asarray(triples[ConvexHull(triples).vertices]) if len(triples) > 100 else triples
+    except QhullError:
+        return triples
