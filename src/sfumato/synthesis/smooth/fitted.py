@@ -1,0 +1,84 @@
+"""From noisy blocks to weighted points, and what may be said of the answers they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.synthesis.smooth.candidates import candidates
+from sfumato.synthesis.smooth.features import QUANTUM, Reals, View
+from sfumato.synthesis.smooth.fit import WORTH, fit
+from sfumato.synthesis.smooth.moments import covariance, shrunk, spread
+
+__all__ = ["Fitted", "fitted"]
+
+HELD = 0.1  # of a standard error: how far weights may move what the candidates already meet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Weighted points of the box, with the features and errors they were fitted to."""
+
+    points: Reals
+    weights: Reals
+    features: Reals  # one row a feature, one column a point
+    errors: Reals  # the standard error of each feature's mean
+
+    def answers(self, values: npt.ArrayLike) -> Reals:
+        """The mean of each query, given its values at the points (queries, points)."""
+        return np.asarray(np.asarray(values) @ self.weights)
+
+    def deviations(self, values: npt.ArrayLike) -> Reals:
+        """The standard error of each answer: noise, and what the measured features leave open.
+
+        The law of the rows is taken to scatter around the fitted one like an average of WORTH rows before anything is
+        measured; this is the root of the variance that remains after the measurements.
+        """
+        weighted = np.asarray(values, dtype=np.float64) * np.sqrt(self.weights)
+        base = self.features * np.sqrt(self.weights)
+        root = np.sqrt(self.weights)
+        weighted = weighted - np.outer(weighted @ root, root)
+        base = base - np.outer(base @ root, root)
+        known = base @ base.T
+        known[np.diag_indices(self.errors.size)] += WORTH * self.errors**2
+        shared = weighted @ base.T
+        left = np.square(weighted).sum(axis=1) - (shared * np.linalg.solve(known, shared.T).T).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(left, 0.0) / WORTH))
+
+
+def fitted(view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float], count: int) -> Fitted:
+    """Posterior moments, candidates with these moments, weights that meet the other features."""
+    mean, second = _moments(view, center_error, noisy, errors)
+    points = candidates(mean, second, count)
+    features = view.features(points, tuple(noisy)).T / QUANTUM
+    goals = np.concatenate(list(noisy.values()))
+    actual = np.concatenate([np.full(noisy[block].size, errors[block]) for block in noisy])
+    believed = actual.copy()
+    if not view.ball:  # the candidates have the posterior mean and E|x|^2, better than what was measured: keep them
+        held = mean.size + 1
+        goals[:held] = features[:held].mean(axis=1)
+        believed[:held] *= HELD
+    return Fitted(points, fit(features, goals, believed), features, actual)
+
+
+def _moments(view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float]) -> tuple[Reals, Reals]:
+    """The posterior mean and covariance."""
+    error, moved = view.reach * errors["mean"], view.reach * noisy["mean"]
+    if view.ball:  # two looks at the mean, each as good as its noise
+        moved = moved * center_error**2 / (center_error**2 + error**2)
+        mean = np.clip(view.center + moved, -1.0, 1.0)
+    else:
+        mean = shrunk(noisy["mean"], error)
+    square = view.level + view.width * float(noisy["radius"][0])
+    total = spread(mean, error, square, view.width * errors["radius"])
+    if "second" not in noisy:
+        return mean, np.eye(mean.size) * total / mean.size
+    rows, columns = np.triu_indices(mean.size)
+    matrix = np.zeros((mean.size, mean.size))
+    matrix[rows, columns] = noisy["second"] / np.where((rows != columns) & view.ball, np.sqrt(2), 1.0)
+    matrix = matrix + np.triu(matrix, 1).T
+    about = moved if view.ball else mean
+    scatter = view.reach**2 * matrix - np.outer(about, about)
+    return mean, covariance(scatter, view.reach**2 * errors["second"], total)

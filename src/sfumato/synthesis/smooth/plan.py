@@ -1,0 +1,162 @@
+r"""Synthetic points for smooth queries on tables of numeric columns: what is measured, what it costs, what it gives.
+
+A pure target measures blocks of the box once: means under cube noise, the radius under Laplace noise, further blocks
+where their predicted signal pays.  With delta, or under concentrated privacy, normal noise finds the center first, an
+exponential choice the radius of a ball that holds most rows, and further normal noise measures the blocks of the rows
+pulled into that ball, which is far smaller than the box.  Everything after that is post-processing.
+Proof: docs/proofs/synthesis-smooth.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.privacy.adjacency import Adjacency, Replace
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.randomness import Rng
+from sfumato.sampling import choose
+from sfumato.synthesis.smooth.choose import BEYOND, height, influence, typical
+from sfumato.synthesis.smooth.features import BLOCKS, QUANTUM, Integers, Reals, View
+from sfumato.synthesis.smooth.fitted import Fitted, fitted
+from sfumato.synthesis.smooth.measurement import composed
+from sfumato.synthesis.smooth.moments import shrunk
+from sfumato.synthesis.smooth.split import Design, normal_design, pure_design
+
+__all__ = ["SmoothSynthesis"]
+
+GRID = 60  # radii, from 1/100 of the box's diagonal up
+POINTS = 1000
+LARGEST = 1000  # columns
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothSynthesis:
+    """A plan for `rows` rows of columns with `sizes` lattice points each; made by `plan`, which chooses the design.
+
+    >>> made = SmoothSynthesis.plan([101] * 30, rows=569, target=Pure(1.0))
+    >>> made.guarantee().implies(Pure(1.0)), made.design.blocks
+    (True, ('mean', 'radius'))
+    """
+
+    sizes: tuple[int, ...]
+    rows: int
+    target: Guarantee
+    design: Design
+    points: int = POINTS
+
+    @classmethod
+    def plan(
+        cls,
+        sizes: Sequence[int],
+        rows: int,
+        target: Guarantee,
+        *,
+        adjacency: Adjacency | None = None,
+        rows_per_unit: int = 1,
+        points: int = POINTS,
+        blocks: tuple[str, ...] | None = None,
+    ) -> SmoothSynthesis:
+        """The design with the least predicted error; `rows` is public, or was released before."""
+        _check(sizes, rows, target, rows_per_unit, points, blocks)
+        exchanged = isinstance(adjacency or Replace(), Replace)
+        made = []
+        if isinstance(target, Pure | Approximate) and target.epsilon > 0:
+            made.append(pure_design(len(sizes), rows, target.epsilon, rows_per_unit, exchanged, blocks))
+        if isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0):
+            made.append(normal_design(len(sizes), rows, target, rows_per_unit, exchanged, blocks))
+        plans = [cls(tuple(sizes), rows, target, design, points) for design in made]
+        return min(plans, key=lambda plan: plan.predicted(3.0))
+
+    def guarantee(self) -> Guarantee:
+        """What `run` costs between neighboring tables."""
+        return composed(self.design.measurements, self.design.radius_cost, self.target)
+
+    def predicted(self, sigma: float) -> float:
+        """The worst error over ten thousand mixtures of ten kernels of this width, for a typical table: public."""
+        shape, n = self.design.shape, self.rows
+        measured = {m.block: m.deviation / (QUANTUM * n) for m in self.design.measured}
+        noise = sum((influence(block, shape, sigma) * error) ** 2 for block, error in measured.items())
+        missing = sum(typical(block, shape.columns, sigma) ** 2 for block in BEYOND if block not in measured)
+        return min(1.0, height(shape.columns, sigma) * math.sqrt(noise + missing))
+
+    def run(self, rows: npt.NDArray[Any], rng: Rng) -> tuple[Reals, Reals]:
+        """Points of the box and their weights, from lattice indices (rows, columns); -1 is missing."""
+        made = self.release(self.box(rows), rng)
+        return made.points, made.weights
+
+    def box(self, rows: npt.NDArray[Any]) -> Reals:
+        """Lattice indices as points of [-1, 1]^d; missing values lie in the middle, indices beyond at the ends."""
+        if rows.ndim != 2 or rows.shape[1] != len(self.sizes):
+            raise ParameterError(f"rows must have {len(self.sizes)} columns, got shape {rows.shape}")
+        steps = np.maximum(np.array(self.sizes) - 1, 1)
+        inside = np.clip(rows, 0, steps)
+        return np.where((rows < 0) | (np.array(self.sizes) == 1), 0.0, 2.0 * inside / steps - 1.0)
+
+    def indices(self, points: Reals) -> Integers:
+        """The nearest lattice indices to points of the box."""
+        steps = np.array(self.sizes) - 1
+        return np.asarray(np.rint((np.clip(points, -1.0, 1.0) + 1.0) / 2.0 * steps), dtype=np.int64)
+
+    def release(self, points: Reals, rng: Rng) -> Fitted:
+        """Measure the secret points of the box and fit; all that is read of them is noisy."""
+        if points.ndim != 2 or points.shape[1] != len(self.sizes):
+            raise ParameterError(f"points must have {len(self.sizes)} columns, got shape {points.shape}")
+        inside = np.clip(np.nan_to_num(points, nan=0.0), -1.0, 1.0)
+        view, first = self._view(inside, rng)
+        sums = view.totals(inside, self.design.blocks)
+        noisy, start = {}, 0
+        for m in self.design.measured:
+            noisy[m.block] = m.release(sums[start : start + m.size], rng) / (QUANTUM * self.rows)
+            start += m.size
+        errors = {m.block: m.deviation / (QUANTUM * self.rows) for m in self.design.measured}
+        return fitted(view, first, noisy, errors, self.points)
+
+    def _view(self, inside: Reals, rng: Rng) -> tuple[View, float]:
+        """Where the blocks are measured from, and the standard error of its center."""
+        box, d = View.of_box(len(self.sizes)), len(self.sizes)
+        if self.design.center is None:
+            return box, 0.0
+        m = self.design.center
+        error = m.deviation / (QUANTUM * self.rows)
+        center = shrunk(m.release(box.totals(inside, ("mean",)), rng) / (QUANTUM * self.rows), error)
+        around = View(center, 1.0, 0.0, 1.0, ball=True)
+        grid = 2 * math.sqrt(d) * np.geomspace(0.01, 1.0, GRID)
+        counts = np.searchsorted(np.sort(around.distances(inside)), grid, side="right")
+        goal = round(self.design.inside * self.rows)
+        reach = self.design.stretch * float(
+            grid[choose(np.abs(counts - goal).astype(np.int64), self.design.radius_rate, rng)]
+        )
+        length = float(np.linalg.norm(center))
+        return View(center, reach, length**2 + 0.6 * reach**2, length * reach + 0.5 * reach**2, ball=True), error
+
+    def to_record(self) -> dict[str, Any]:
+        """Public parameters of the method."""
+        return {
+            "method": "smooth", "columns": len(self.sizes), "rows": self.rows, "blocks": list(self.design.blocks),
+            "measurements": [m.to_record() for m in self.design.measurements], "points": self.points,
+        }  # fmt: skip
+
+
+def _check(
+    sizes: Sequence[int], rows: int, target: Guarantee, unit: int, points: int, blocks: tuple[str, ...] | None
+) -> None:
+    """Refuse what no plan can be made for."""
+    if not 1 <= len(sizes) <= LARGEST or min(sizes) < 1:
+        raise ParameterError(f"sizes must be positive, for 1 to {LARGEST} columns; got {len(sizes)} columns")
+    for name, value, least in (("rows", rows, 1), ("rows_per_unit", unit, 1), ("points", points, 2)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if (target.rho if isinstance(target, Concentrated) else target.epsilon) <= 0:
+        raise ParameterError(f"target must allow some privacy loss, got {target!r}; raise epsilon or rho")
+    known = blocks is None or (blocks[:2] == BLOCKS[:2] and blocks == tuple(b for b in BLOCKS if b in blocks))
+    if not known:
+        raise ParameterError(
+            f"blocks must be 'mean', 'radius' and then some of {BLOCKS[2:]} in this order, got {blocks}"
+        )

@@ -1,0 +1,127 @@
+"""Designs: which measurements a plan makes, with which noise, so that their costs meet the target exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfumato.numeric import round_down, round_up
+from sfumato.privacy.gaussian import gaussian_sigma
+from sfumato.privacy.guarantees import Approximate, Concentrated
+from sfumato.synthesis.smooth.choose import SPREAD, Shape, chosen, shares
+from sfumato.synthesis.smooth.features import BLOCKS, QUANTUM, dimension
+from sfumato.synthesis.smooth.measurement import Measurement, moved
+
+__all__ = ["Design", "normal_design", "pure_design"]
+
+RADIUS = 0.08  # of epsilon, for the choice of a radius
+CENTER = 0.2  # of the squared ratios, for the center
+CERTAIN = 7.0  # in the exponent: radii that hold every row are then chosen once in a thousand tables
+ROOM = 1 - 1e-9  # scales are first set this far inside the target, so that rounding cannot leave it
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Measurements of blocks; with a center, they are made in a ball around it."""
+
+    shape: Shape
+    measured: tuple[Measurement, ...]
+    center: Measurement | None = None
+    radius_rate: float = 0.0  # of the exponential choice, per row
+    radius_cost: Fraction = Fraction(0)
+    inside: float = 1.0  # the part of the rows that the radius should hold
+    stretch: float = 1.0  # the ball's reach over that radius
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """In the order of their measurements."""
+        return tuple(m.block for m in self.measured)
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """All of them."""
+        return self.measured if self.center is None else (self.center, *self.measured)
+
+
+def pure_design(
+    columns: int, rows: int, epsilon: float, unit: int, exchanged: bool, blocks: tuple[str, ...] | None
+) -> Design:
+    """One look at the whole box: cube noise, Laplace noise for the radius."""
+    shape = Shape(columns, 1.0, columns / 2)
+    laws = {block: "laplace" if block == "radius" else "cube" for block in BLOCKS}
+    far = {block: moved(block, columns, laws[block], unit, exchanged, ball=False) for block in BLOCKS}
+    noise = {
+        block: far[block] * _deviations(laws[block], dimension(block, columns)) / (QUANTUM * rows * epsilon)
+        for block in BLOCKS
+    }
+    names = chosen(shape, noise) if blocks is None else blocks
+    parts = shares(names, shape, noise, power=2 / 3)
+    return Design(
+        shape,
+        tuple(
+            Measurement(
+                block,
+                dimension(block, columns),
+                laws[block],
+                round_up(far[block] / (parts[block] * epsilon * ROOM)),
+                far[block],
+            )
+            for block in names
+        ),
+    )
+
+
+def normal_design(
+    columns: int,
+    rows: int,
+    target: Approximate | Concentrated,
+    unit: int,
+    exchanged: bool,
+    blocks: tuple[str, ...] | None,
+) -> Design:
+    """Center, radius, then the blocks in a ball, all but the radius under normal noise."""
+    cost, ratio = _normal_budget(target)
+    far_center = moved("mean", columns, "normal", unit, exchanged, ball=False)
+    center = Measurement("mean", columns, "normal", round_up(far_center / math.sqrt(CENTER * ratio)), far_center)
+    error = center.scale / (QUANTUM * rows)
+    reach = min(1.5 * math.sqrt(columns * (SPREAD**2 + error**2)), 2 * math.sqrt(columns))
+    shape = Shape(columns, reach, 0.5 * math.sqrt(columns) * reach + 0.5 * reach**2)
+    far = {block: moved(block, columns, "normal", unit, exchanged, ball=True) for block in BLOCKS}
+    left = (1 - CENTER) * ratio
+    noise = {block: far[block] / (QUANTUM * rows * math.sqrt(left)) for block in BLOCKS}
+    names = chosen(shape, noise) if blocks is None else blocks
+    parts = shares(names, shape, noise, power=1.0)
+    measured = tuple(
+        Measurement(
+            block,
+            dimension(block, columns),
+            "normal",
+            round_up(far[block] / math.sqrt(parts[block] * left)),
+            far[block],
+        )
+        for block in names
+    )
+    rate = round_down(cost / (2 * unit))
+    outside = min(0.3, max(CERTAIN / rate, 2 * math.sqrt(columns)) / rows)
+    stretch = _stretch(outside, math.sqrt(columns) * measured[0].scale / (QUANTUM * rows))
+    return Design(shape, measured, center, rate, 2 * unit * Fraction(rate), 1 - outside, stretch)
+
+
+def _stretch(outside: float, noise: float) -> float:
+    """How far beyond the radius to reach: noise grows like g, what clipping hides falls like 0.3 outside / g^3."""
+    return max(1.0, (3 * (0.3 * outside / noise) ** 2) ** 0.125)
+
+
+def _normal_budget(target: Approximate | Concentrated) -> tuple[float, float]:
+    """Epsilon for the radius, and the sum of squared ratios for all normal noise."""
+    if isinstance(target, Concentrated):
+        cost = math.sqrt(2 * target.rho) * RADIUS
+        return cost, 2 * (target.rho - cost * math.tanh(cost / 2)) * ROOM
+    cost = RADIUS * target.epsilon
+    return cost, gaussian_sigma(1.0, target.epsilon - cost, target.delta) ** -2 * ROOM
+
+
+def _deviations(law: str, size: int) -> float:
+    """Standard deviation of one number at scale one, for wide noise."""
+    return math.sqrt((size + 1) * (size + 2) / 3) if law == "cube" else math.sqrt(2)
