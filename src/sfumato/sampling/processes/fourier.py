@@ -19,11 +19,18 @@ from sfumato.errors import ParameterError
 from sfumato.sampling.processes.kernels import Kernel, points_of
 from sfumato.sampling.processes.kernels.kernel import Integers, Reals, positive
 
-__all__ = ["Fourier"]
+__all__ = ["Fourier", "waves_on_line"]
 
 MOST_AXES = 3
 MOST_FEATURES = 200_000
-OVERSAMPLING = {1: 16, 2: 6, 3: 4}  # points per half-wave pair of the highest frequency, where suprema are looked for
+OVERSAMPLING = (
+    16,
+    12,
+    8,
+    6,
+    4,
+)  # points in the shortest wave where suprema are looked for: the first that is affordable
+AFFORDABLE = 8_000  # points of such a grid in several dimensions
 ROOT = math.sqrt(2)
 CHUNK = 4_000_000  # numbers held at once while suprema are bounded
 UP = 1 + 1e-12  # over the rounding of sums of nonnegative terms
@@ -105,7 +112,7 @@ class Fourier:
             raise ParameterError(f"counts must give at least 2 points for each of {self.dimension} axes, got {counts}")
         if self.dimension == 1:
             step = (self.high[0] - self.low[0]) / self.periods[0] / (counts[0] - 1)
-            return _on_line(tensor, step, counts[0])
+            return waves_on_line(tensor, step, counts[0])
         axes = [np.linspace(*ends) for ends in zip(self.low, self.high, counts, strict=True)]
         return _contract(tensor, [self._axis(axis, at) for axis, at in enumerate(axes)])
 
@@ -117,8 +124,7 @@ class Fourier:
         """
         rows = np.atleast_2d(np.asarray(coefficients, dtype=np.float64))
         spans = [(b - a) / p for a, b, p in zip(self.low, self.high, self.periods, strict=True)]
-        per_wave = OVERSAMPLING[self.dimension]
-        counts = [2 + math.ceil(per_wave * m * span) for m, span in zip(self.degrees, spans, strict=True)]
+        counts = self._counts
         steps = [span / (count - 1) for span, count in zip(spans, counts, strict=True)]
         axes = [np.linspace(*ends) for ends in zip(self.low, self.high, counts, strict=True)]
         matrices = [self._axis(axis, at) for axis, at in enumerate(axes)]
@@ -148,6 +154,11 @@ class Fourier:
         """An upper bound of sup_x sum_k |units_k phi_k(x)|."""
         return float(np.abs(np.asarray(units, dtype=np.float64)) @ self._heights) * UP
 
+    @property
+    def work(self) -> int:
+        """Numbers computed to bound one supremum."""
+        return (self.dimension + 1) * math.prod(self._counts)
+
     def to_record(self) -> dict[str, Any]:
         """Public parameters."""
         return {
@@ -159,6 +170,16 @@ class Fourier:
     def from_record(cls, record: dict[str, Any]) -> Fourier:
         """The basis that `to_record` wrote."""
         return cls(*(tuple(record[name]) for name in ("low", "high", "periods", "degrees")))
+
+    @property
+    def _counts(self) -> list[int]:
+        """Points of each axis where suprema are looked for."""
+        for per_wave in OVERSAMPLING:
+            spans = zip(self.low, self.high, self.periods, self.degrees, strict=True)
+            counts = [2 + math.ceil(per_wave * degree * (b - a) / period) for a, b, period, degree in spans]
+            if len(counts) == 1 or math.prod(counts) <= AFFORDABLE:
+                break
+        return counts
 
     @property
     def _heights(self) -> Reals:
@@ -189,8 +210,8 @@ def _frequencies(degree: int) -> Integers:
     return out
 
 
-def _on_line(coefficients: Reals, step: float, count: int) -> Reals:
-    """sum of a series at 0, step, 2 step, ... turns: phases of blocks times phases inside a block."""
+def waves_on_line(coefficients: Reals, step: float, count: int) -> Reals:
+    """A series in one axis at 0, step, 2 step, ... turns: phases of blocks times phases inside a block."""
     frequency = np.arange((coefficients.size + 1) // 2)
     waves = np.concatenate([coefficients[:1] + 0j, ROOT * (coefficients[1::2] - 1j * coefficients[2::2])])
     block = math.ceil(math.sqrt(count))

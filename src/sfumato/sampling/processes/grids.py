@@ -18,13 +18,16 @@ from scipy import fft
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies.reals import normals
+from sfumato.sampling.processes.fourier import Fourier, waves_on_line
 from sfumato.sampling.processes.kernels import Gaussian, Kernel, Matern, Periodic, Scaled, Sum, Tensor
 from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.processes.path import MOST_POINTS, NUGGET
+from sfumato.sampling.processes.series import series_path
 
 __all__ = ["GridPath", "grid_path", "is_stationary"]
 
 MOST_AXES = 3
+LEFT_OUT = 1e-20  # largest coefficient of a periodic kernel's series that is left to white noise
 LARGEST_TORUS = 1 << 24  # points; a path takes about 60 bytes for each
 ENLARGED = 4  # doublings of the torus
 SMALL_EXTRA, MOST_EXTRA = 1e-6, 1e-2  # of the peak: no need to enlarge; refused
@@ -56,9 +59,13 @@ def grid_path(
         math.isfinite(a) and math.isfinite(b) and a < b for a, b in zip(low, high, strict=True)
     ):
         raise ParameterError("each side needs finite low < high and at least 2 points")
+    if math.prod(counts) > LARGEST_TORUS // 2:
+        raise ParameterError(f"counts are too many: a grid has at most {LARGEST_TORUS // 2} points; use series_path")
     axes = tuple(np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True))
     if _by_axes(kernel) is not None and max(counts) <= MOST_POINTS:
         return _kronecker(kernel, axes, rng)
+    if isinstance(kernel, Periodic):
+        return _periodic(kernel, axes[0], rng)
     if is_stationary(kernel):
         return _circulant(kernel, axes, rng)
     raise ParameterError(
@@ -98,12 +105,26 @@ def _kronecker(kernel: Kernel, axes: tuple[Reals, ...], rng: Rng) -> GridPath:
     return GridPath(axes, values, peak * ((1 + NUGGET) ** len(parts) - 1) * (1 + 1e-6), "kronecker")
 
 
+def _periodic(kernel: Periodic, axis: Reals, rng: Rng) -> GridPath:
+    """The kernel's own series, and white noise for the waves left out: their Gram matrix is below its trace."""
+    degree = 1
+    while (last := kernel.coefficients(np.array([[degree], [degree + 1]]), (kernel.period,)))[0] > LEFT_OUT:
+        degree *= 2
+    basis = Fourier((0.0,), (kernel.period,), (kernel.period,), (degree,))
+    series = series_path(kernel, basis, rng)
+    left = 2 * float(last[1]) / (1 - float(last[1] / last[0])) if last[0] > 0 else 0.0  # ratios of neighbors fall
+    extra = left * axis.size * (1 + 1e-6)
+    turns = (axis - axis[0]) / kernel.period
+    values = waves_on_line(np.asarray(series.coefficients), float(turns[-1]) / (axis.size - 1), axis.size)
+    return GridPath((axis,), values + math.sqrt(extra) * normals((axis.size,), rng), extra, "series")
+
+
 def _circulant(kernel: Kernel, axes: tuple[Reals, ...], rng: Rng) -> GridPath:
     counts = tuple(axis.size for axis in axes)
     steps = [float((axis[-1] - axis[0]) / (axis.size - 1)) for axis in axes]
     sizes = [fft.next_fast_len(2 * (n - 1), real=True) for n in counts]
     if math.prod(sizes) > LARGEST_TORUS:
-        raise ParameterError(f"counts are too many: the torus would exceed {LARGEST_TORUS} points; use series_path")
+        raise ParameterError(f"counts are too many: their torus has at most {LARGEST_TORUS} points; use series_path")
     for attempt in range(ENLARGED + 1):
         raised, extra = _eigenvalues(kernel, sizes, steps)
         if extra <= SMALL_EXTRA * kernel.peak or 2 ** len(sizes) * math.prod(sizes) > LARGEST_TORUS:

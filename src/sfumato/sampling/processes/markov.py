@@ -27,7 +27,7 @@ __all__ = ["MarkovPath", "is_markov"]
 
 FAR = 700.0  # steps beyond are independent: e^-700
 CHUNK = 1 << 16
-SERIES_BELOW = 2.0  # above, the incomplete gamma function is quicker
+SERIES_BELOW = 0.1  # above, the incomplete gamma function is quicker
 FACTORIALS = (1.0, 1.0, 2.0, 6.0, 24.0)
 
 Matrix = list[list[Reals]]

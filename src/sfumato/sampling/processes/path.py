@@ -19,7 +19,6 @@ from sfumato.randomness import Rng
 from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Kernel, kernel_from, points_of
 from sfumato.sampling.processes.kernels.kernel import Reals
-from sfumato.sampling.processes.kernels.supplied import refuse_indefinite
 
 __all__ = ["MOST_POINTS", "NUGGET", "DensePath", "Path"]
 
@@ -108,7 +107,7 @@ class DensePath:
         path._normals = np.asarray(record["normals"], dtype=np.float64)
         if not len(points) == len(path._values) == len(path._normals) <= MOST_POINTS:
             raise ParameterError("record does not hold one value and one normal for each point; save the path again")
-        path._factor = _factor_of(path._covariance(points), path.kernel)
+        path._factor = _factor_of(path._covariance(points))
         path._places = {row.tobytes(): place for place, row in enumerate(points)}
         return path
 
@@ -128,7 +127,7 @@ class DensePath:
         old, new = len(self._values), len(points)
         across = self.kernel.gram(self._points, points) if old else np.zeros((0, new))
         mixed = solve_triangular(self._factor, across, lower=True) if old else across
-        corner = _factor_of(self._covariance(points) - mixed.T @ mixed, self.kernel)
+        corner = _factor_of(self._covariance(points) - mixed.T @ mixed)
         fresh = normals((new,), rng)
         factor = np.zeros((old + new, old + new))
         factor[:old, :old], factor[old:, :old], factor[old:, old:] = self._factor, mixed.T, corner
@@ -139,11 +138,10 @@ class DensePath:
         self._places |= {key: old + place for place, key in enumerate(keys)}
 
 
-def _factor_of(covariance: Reals, kernel: Kernel) -> Reals:
+def _factor_of(covariance: Reals) -> Reals:
     try:
         return np.asarray(np.linalg.cholesky(covariance)) if covariance.size else covariance
     except np.linalg.LinAlgError:
-        refuse_indefinite(covariance, kernel.peak * (1 + 2 * NUGGET))
         raise ParameterError(
             "kernel is not positive definite on these points together with those shown before; "
             "choose a covariance function, such as Gaussian or Matern52"

@@ -24,9 +24,9 @@ __all__ = ["Basis", "supremum_quantile"]
 
 CONFIDENCE = 1e-6  # probability that the simulated limits are too small
 LEAST = 2e-3  # smallest failure probability read off the simulation itself
-DRAWS = 40_000  # for bases of up to WORK / DRAWS numbers a draw
+DRAWS = 40_000
 FEWEST = 8_000  # the limit at LEAST needs 6,901
-WORK = 1.2e8
+WORK = 3e8  # numbers to compute, as long as that leaves FEWEST draws
 SEED = 20180923
 
 
@@ -74,7 +74,8 @@ def supremum_quantile(basis: Basis, units: tuple[float, ...], beta: float) -> fl
 @lru_cache(maxsize=64)
 def _simulated(basis: Basis, shape: tuple[float, ...]) -> Reals:
     """Sorted suprema of public draws."""
-    count = int(min(DRAWS, max(FEWEST, WORK / (10 * basis.features))))
+    work = getattr(basis, "work", 20 * basis.features)  # about how many numbers `suprema` computes for a row
+    count = int(min(DRAWS, max(FEWEST, WORK / work)))
     rng, scale = seeded(SEED), np.asarray(shape)
     size = max(1, 4_000_000 // basis.features)
     parts = [
