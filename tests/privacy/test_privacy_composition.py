@@ -16,8 +16,6 @@ from sfumato.privacy.adjacency import AddRemove, Replace
 from sfumato.privacy.amplification import (
     Poisson,
     WithoutReplacement,
-    shuffled_delta,
-    shuffled_epsilon,
     subsampled,
 )
 from sfumato.privacy.batch import Batch
@@ -79,22 +77,6 @@ def test_sampling_moves_the_profile_as_the_closed_form_says():
             lower, upper = Batch(((law, 1),)).delta(moved.epsilon)
             assert lower <= moved.delta * (1 + 1e-9)
             assert upper == pytest.approx(moved.delta, rel=0.02)
-
-
-def test_shuffling_agrees_with_a_sum_over_all_outcomes():
-    local, reports, epsilon = 1.0, 12, 0.2
-    share, own = math.exp(-local), 1 / (1 + math.exp(-local))
-    total = 0.0
-    for clones in range(reports):
-        weight = math.comb(reports - 1, clones) * share**clones * (1 - share) ** (reports - 1 - clones)
-        heads = [math.comb(clones, a) / 2**clones for a in range(clones + 1)]
-        for a in range(clones + 2):
-            here = heads[a] if a <= clones else 0.0
-            before = heads[a - 1] if a else 0.0
-            p, q = own * before + (1 - own) * here, own * here + (1 - own) * before
-            total += weight * max(0.0, p - math.exp(epsilon) * q)
-    value = shuffled_delta(local, reports, epsilon)
-    assert total <= value <= total * (1 + 1e-6) + 1e-15
 
 
 def test_twenty_counts_have_at_least_1_4_times_less_error_than_an_even_split():
@@ -169,15 +151,6 @@ def test_optimal_is_best_of_basic_and_advanced(epsilon, count, delta):
         assert exact_optimal(epsilon, 0, count, best * (1 - 1e-9)) > delta * (1 - 1e-9)
 
 
-@given(st.floats(0.1, 4), st.integers(2, 3000), st.floats(0, 0.5), st.integers(1, 1000))
-@settings(max_examples=40)
-def test_shuffling_helps_more_with_more_reports(local, reports, epsilon, more):
-    alone = -math.expm1(epsilon - local) / (1 + math.exp(-local)) if epsilon < local else 0.0
-    value = shuffled_delta(local, reports, epsilon)
-    assert value <= alone * (1 + 1e-6) + 1e-15
-    assert shuffled_delta(local, reports + more, epsilon) <= value * (1 + 1e-6) + 1e-15
-
-
 @given(st.floats(0.01, 0.99), st.floats(0.05, 2))
 @settings(max_examples=20, deadline=None)
 def test_sampling_never_costs_more_than_the_whole(rate, mu):
@@ -217,4 +190,3 @@ def test_refuses_what_does_not_add_up():
 
 def test_optimal_epsilon_is_infinite_when_delta_is_spent():
     assert optimal_epsilon(Approximate(0.1, 1e-3), 10, 1e-3) == math.inf
-    assert shuffled_epsilon(1.0, 2, 0.99) == 0.0

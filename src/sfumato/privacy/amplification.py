@@ -1,10 +1,9 @@
-r"""Privacy bought by uncertainty: which units were sampled, or which report is whose.
+r"""Privacy bought by uncertainty about which units were sampled.
 
 Poisson sampling with rate r turns a pair (P, Q) into ((1 - r) Q + r P, Q) and its reverse, for
 adding or removing one unit [ZhuDongWang2022, Theorem 11]; sampling a share r without replacement
 does the same to the profile under replacement, in both directions [BalleBartheGaboardi2018].
-Shuffling n reports of epsilon_0-local randomizers hides one among the clones that the others
-send [FeldmanMcMillanTalwar2021, Theorem 3.1].  Proof: docs/proofs/privacy-amplification.md.
+Proof: docs/proofs/privacy-amplification.md.  Shuffled reports have a module of their own, `shuffling`.
 """
 
 from __future__ import annotations
@@ -13,18 +12,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, gammaln
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import round_up
-from sfumato.privacy.gaussian import least
 from sfumato.privacy.guarantees import Approximate
 from sfumato.privacy.laws import Array, Law
-from sfumato.privacy.parameters import nonnegative, positive, probability, whole
 
-__all__ = ["Poisson", "WithoutReplacement", "shuffled_delta", "shuffled_epsilon", "subsampled"]
+__all__ = ["Poisson", "WithoutReplacement", "subsampled"]
 
-BETA_ERROR = 1e-9  # relative error granted to the incomplete beta function
 LEAST = math.ulp(0.0)
 
 
@@ -153,61 +148,6 @@ class WithoutReplacement:
         rest = max(0.0, 1 - float(ups[0]) - float(downs[0]) - law.infinity)
         here = (edges[:-1] <= 0) & (edges[1:] > 0)
         return p + rest * here, q + rest * here
-
-
-def shuffled_delta(local: float, reports: int, epsilon: float) -> float:
-    """Delta at `epsilon` of `reports` shuffled reports, each `local`-DP on its own, rounded up.
-
-    >>> shuffled_delta(1.0, 10_000, 0.1) < 1e-6 < shuffled_delta(1.0, 1_000, 0.1)
-    True
-    """
-    positive("local", local)
-    whole("reports", reports, 2)
-    nonnegative("epsilon", epsilon)
-    if epsilon >= local:
-        return 0.0
-    clones, weights, cut = _clones(reports - 1, math.exp(-local))
-    own = 1 / (1 + math.exp(-local))
-    odds = (own * math.exp(epsilon) - (1 - own)) / (own - (1 - own) * math.exp(epsilon))
-    # with c clones the likelier side shows a > (c + 1) odds / (1 + odds) of c + 1 reports
-    start = np.floor((clones + 1) * odds / (1 + odds)) + 1
-    both, fewer = _upper(clones, start), _upper(clones, start - 1)
-    p, q = own * fewer + (1 - own) * both, own * both + (1 - own) * fewer
-    gains = np.maximum(p - math.exp(epsilon) * q, 0.0) + BETA_ERROR * (p + math.exp(epsilon) * q)
-    return min(1.0, float(np.sum(weights * gains)) * (1 + BETA_ERROR) + cut)
-
-
-def shuffled_epsilon(local: float, reports: int, delta: float) -> float:
-    """The least epsilon at `delta` of `reports` shuffled reports, rounded up."""
-    probability("delta", delta)
-    if shuffled_delta(local, reports, 0.0) <= delta:
-        return 0.0
-    return least(lambda epsilon: shuffled_delta(local, reports, epsilon) <= delta, local)
-
-
-def _clones(others: int, share: float) -> tuple[Array, Array, float]:
-    """The law of the number of clones, its tails below 1e-20 cut and counted as revealed."""
-    mean, deviation = others * share, math.sqrt(others * share * (1 - share))
-    low = max(0, math.floor(mean - 10 * deviation - 40))
-    high = min(others, math.ceil(mean + 10 * deviation + 40))
-    counts = np.arange(low, high + 1, dtype=np.float64)
-    logs = (
-        gammaln(others + 1)
-        - gammaln(counts + 1)
-        - gammaln(others - counts + 1)
-        + counts * math.log(share)
-        + (others - counts) * math.log1p(-share)
-    )
-    weights = np.exp(logs)
-    return counts, weights / min(1.0, float(weights.sum())), 1e-20
-
-
-def _upper(trials: Array, least_count: Array) -> Array:
-    """P(Binomial(trials, 1/2) >= least_count)."""
-    inside = (least_count > 0) & (least_count <= trials)
-    a = np.where(inside, least_count, 1.0)
-    b = np.where(inside, trials - least_count + 1, 1.0)
-    return np.where(inside, betainc(a, b, 0.5), np.where(least_count <= 0, 1.0, 0.0))
 
 
 def _check_rate(rate: float) -> None:
