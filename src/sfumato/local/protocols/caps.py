@@ -61,16 +61,18 @@ class Cap:
 def cap(dimension: int, gamma: float) -> Cap:
     """The cap above `gamma`, with bounds about 1e-6 apart."""
     a = (dimension - 3) / 2
-    inner, outer = np.linspace(0.0, gamma, CELLS + 1), np.linspace(gamma, 1.0, CELLS + 1)
+    inner = np.linspace(0.0, gamma, CELLS + 1)
+    outer = gamma + (1 - gamma) * np.linspace(0.0, 1.0, CELLS + 1) ** 2  # finer where the density is
+    width = np.diff(outer)
     below, above = (1 - inner**2) ** a, (1 - outer**2) ** a
     wide = below[:-1].sum() * gamma / CELLS, below[1:].sum() * gamma / CELLS
-    tail = above[:-1].sum() * (1 - gamma) / CELLS, above[1:].sum() * (1 - gamma) / CELLS
+    tail = above[:-1] @ width, above[1:] @ width
     low = tail[1] / (2 * (wide[0] + tail[1])) * (1 - ROUNDING)
     high = tail[0] / (2 * (wide[1] + tail[0])) * (1 + ROUNDING)
     whole = wide[0] + wide[1] + tail[0] + tail[1]  # twice the half line, by the trapezoidal rule
     first = (1 - gamma**2) ** (a + 1) / (2 * (a + 1)) / whole
-    middle = outer[:-1] + (1 - gamma) / (2 * CELLS)
-    second = ((1 - middle**2) ** a * middle**2).sum() * (1 - gamma) / CELLS / whole
+    middle = outer[:-1] + width / 2
+    second = ((1 - middle**2) ** a * middle**2) @ width / whole
     return Cap(dimension, gamma, float(low), float(high), float(first), float(second))
 
 

@@ -71,8 +71,8 @@ def numbers(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def vectors(values: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float64]:
     """One row of floats a person; a record that is no vector of this dimension becomes a row of NaN."""
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        if values.shape[1] != dimension:
+    if isinstance(values, np.ndarray) and not (values.ndim == 1 and values.dtype == object):
+        if values.ndim != 2 or values.shape[1] != dimension:
             raise ParameterError(f"values must have the shape (n, {dimension}), got {values.shape}")
         if values.dtype.kind in "biuf":
             return values.astype(np.float64)

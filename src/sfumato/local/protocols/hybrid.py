@@ -35,6 +35,8 @@ from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Hybrid"]
 
+LEAST = 2.0**-20  # share of either part: a coin must be a coin
+
 
 @dataclass(frozen=True, slots=True)
 class Hybrid(LocalProtocol):
@@ -71,7 +73,7 @@ class Hybrid(LocalProtocol):
         (wave_end, wave_middle), (bit_end, bit_middle) = _units(wave, spots), _units(bit, spots)
         level = (bit_middle - bit_end) / (bit_middle - bit_end + wave_end - wave_middle)
         share = min(
-            (2.0**-20, level, 1 - 2.0**-20),
+            (LEAST, min(max(level, LEAST), 1 - LEAST), 1 - LEAST),
             key=lambda a: max(a * wave_end + (1 - a) * bit_end, a * wave_middle + (1 - a) * bit_middle),
         )
         return cls(float(low), float(high), steps, bit.tilt, wave.window, wave.informed, grains(Fraction(share)))

@@ -1,8 +1,8 @@
 r"""PrivUnit: the mean of vectors in the Euclidean unit ball, by a unit vector from the right cap.
 
 Definition.  A vector x of length at most one becomes the unit vector u = +-x/|x|, with mean x.  Draw v uniformly from
-the cap {<v, u> >= gamma} with probability P, else from the rest of the sphere; report v, each coordinate rounded at random,
-without bias, to one of 65,536 steps.
+the cap {<v, u> >= gamma} with probability P, else from the rest of the sphere; report v, each coordinate rounded at
+random, without bias, to one of 65,536 steps.
 
 Guarantee.   epsilon = ln( P (1 - q) / ((1 - P) q) ), q the measure of the cap  [BhowmickEtAl2018].
 Proof: docs/proofs/local-numbers.md.

@@ -15,7 +15,6 @@ Assumes.     Nothing beyond random bits: f, p and q have few binary digits.  The
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -27,7 +26,7 @@ from sfumato.errors import ParameterError
 from sfumato.local.protocols.bitmaps import Bitmap, clean_up, random_bits, set_bits
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, loss, meet
 from sfumato.local.protocols.protocol import Bits, Reports
-from sfumato.local.protocols.unary import FINE, MOST, Unary, dyadic
+from sfumato.local.protocols.unary import MOST, Unary, rarest_flip
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Rappor"]
@@ -59,12 +58,8 @@ class Rappor(Unary):
     @classmethod
     def calibrate(cls, k: int, target: Pure | Approximate) -> Rappor:
         """The rarest permanent flips whose cost forever meets `target`; fresh coins 3/4 and 1/4."""
-
-        def build(ratio: Fraction) -> Rappor:
-            root = Fraction(math.isqrt(math.floor(ratio * 2**100)), 2**50)  # not above the square root
-            return cls(k, -dyadic(-1 / (root + 1), FINE), Fraction(3, 4), Fraction(1, 4))
-
-        return meet(build, target, Rappor.forever)
+        fresh = Fraction(3, 4), Fraction(1, 4)
+        return meet(lambda ratio: cls(k, rarest_flip(ratio), *fresh), target, Rappor.forever)
 
     @property
     def bits(self) -> int:

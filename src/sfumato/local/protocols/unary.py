@@ -25,15 +25,15 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.bitmaps import clean, column_sums, random_bits, row_bytes, set_bits, unpack
 from sfumato.local.protocols.coercion import positions
-from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet
+from sfumato.local.protocols.drawing import GRAIN, check_coin, check_count, coins, grains, loss, meet
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["OptimizedUnary", "SymmetricUnary", "Unary"]
+__all__ = ["OptimizedUnary", "SymmetricUnary", "Unary", "rarest_flip"]
 
 MOST = 1 << 20  # categories
-COARSE, FINE = 6, 13  # binary digits of q beyond its leading zeros; p makes up for a coarse q
+COARSE, FINE = 6, 12  # binary digits of q (and of 1/2 - q) beyond leading zeros; p makes up for a coarse q
 
 
 class Unary(LocalProtocol):
@@ -196,12 +196,7 @@ class SymmetricUnary(Unary):
     @classmethod
     def calibrate(cls, k: int, target: Pure | Approximate) -> SymmetricUnary:
         """The rarest flips, of few digits, that meet `target`: q >= 1/(e^(epsilon/2) + 1)."""
-
-        def build(ratio: Fraction) -> SymmetricUnary:
-            root = Fraction(math.isqrt(math.floor(ratio * 2**100)), 2**50)  # not above the square root
-            return cls(k, -dyadic(-1 / (root + 1), FINE))
-
-        return meet(build, target)
+        return meet(lambda ratio: cls(k, rarest_flip(ratio)), target)
 
     @property
     def bits(self) -> int:
@@ -219,9 +214,17 @@ class SymmetricUnary(Unary):
         return self.q
 
 
+def rarest_flip(ratio: Fraction) -> Fraction:
+    """The least q of few digits with ((1 - q)/q)^2 <= ratio: a flip of two bits, each with probability q."""
+    root = Fraction(math.isqrt(math.floor(ratio * 2**100)), 2**50)  # not above the square root
+    q = 1 / (root + 1)
+    near_half = max(0, math.floor(-math.log2(max(1 - 2 * q, Fraction(1, 2**40)))))
+    return -dyadic(-q, FINE + near_half)
+
+
 def dyadic(p: Fraction, digits: int) -> Fraction:
     """p rounded down to `digits` binary digits after its leading zeros."""
-    scale = 2 ** (digits + max(0, math.floor(-math.log2(abs(p)))))
+    scale = 2 ** min(GRAIN, digits + max(0, math.floor(-math.log2(abs(p)))))
     return Fraction(math.floor(p * scale), scale)
 
 
