@@ -5,6 +5,7 @@ An estimate is public and frozen: it holds the collection's declaration and the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.intervals import limits_of
 from sfumato.local.collection.simplex import projected
 from sfumato.local.protocols.protocol import Floats, Tally
+from sfumato.local.protocols.square import SquareWave
 from sfumato.local.questions.limits import checked_level
 from sfumato.local.questions.marginals import Marginals
 from sfumato.local.questions.sets import Sets
@@ -98,18 +100,18 @@ class Estimate:
             return [", ".join(f"{names[i]} = {v}" for i, v in zip(subset, cell, strict=True)) for subset, cell in cells]
         if len(given) == count:
             return list(given)
+        if isinstance(protocol, SquareWave):
+            return [f"{point:g}" for point in protocol.points]
         return [protocol.goal] if count == 1 else [str(place) for place in range(count)]
 
     def columns(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> dict[str, list[Any]]:
-        """Labels, estimates, standard errors and limits as lists."""
-        low, high = self.interval(level, joint=joint)
-        return {
-            "label": self.labels(),
-            "estimate": (self.consistent() if consistent else self.values).tolist(),
-            "standard_error": np.sqrt(self.variances).tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-        }
+        """Labels, estimates, standard errors and limits as lists; the latter where the protocol has them."""
+        found = {"label": self.labels(), "estimate": (self.consistent() if consistent else self.values).tolist()}
+        with contextlib.suppress(UnsupportedQuery):
+            found["standard_error"] = np.sqrt(self.variances).tolist()
+            low, high = self.interval(level, joint=joint)
+            found |= {"low": low.tolist(), "high": high.tolist()}
+        return found
 
     def table(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Any:
         """The same as an Arrow table."""

@@ -1,15 +1,30 @@
-"""Limits for estimates, by the sharpest inequality that is proven for their protocol (`questions.limits`)."""
+"""Limits for estimates, by the sharpest inequality that is proven for their protocol (`questions.limits`).
+
+counts of supports      binomial: for the share in the population, and among those who reported
+sums of other reports   Bernstein, with the exact worst variance and the furthest that one report can move the sum;
+                        for those who reported
+Laplace noise           Chernoff, with its exact moment generating function; for those who reported
+larger questions        their own limits, for the population
+"""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.local.protocols.hadamard import HadamardResponse
-from sfumato.local.protocols.hashing import LocalHashing
+from sfumato.local.protocols import (
+    HadamardResponse,
+    Hypercube,
+    LocalHashing,
+    LocalLaplace,
+    PrivUnit,
+    SampledCoordinates,
+)
+from sfumato.local.protocols.privunit import LEVELS
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
 from sfumato.local.questions.limits import bernstein_sum, binomial
 from sfumato.local.questions.moments import supports
@@ -17,6 +32,7 @@ from sfumato.local.questions.moments import supports
 __all__ = ["limits_of"]
 
 MOST_OUTPUTS = 1 << 16  # reports that are tried one by one for how far they move an estimate
+ROUNDED = 1 + 1e-5  # PrivUnit's variance leaves out the rounding of reports, below 1e-5 of it
 
 
 def limits_of(protocol: LocalProtocol, tally: Tally, n: int, beta: float) -> tuple[Floats, Floats]:
@@ -31,9 +47,15 @@ def limits_of(protocol: LocalProtocol, tally: Tally, n: int, beta: float) -> tup
         low, high = ((end - q) / (p - q) for end in ends)
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
     found = protocol.estimate(tally, n)
-    radius = bernstein_sum(protocol.variance(n), _span(protocol) / n, beta)
+    if isinstance(protocol, LocalLaplace):
+        unit = (protocol.high - protocol.low) / protocol.steps
+        radius = np.full(1, _laplace_sum(protocol.scale, n, beta) * unit / n)
+    else:
+        radius = bernstein_sum(protocol.variance(n) * ROUNDED, _span(protocol) / n, beta)
     low, high = found - radius, found + radius
-    return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if protocol.goal == "frequencies" else (low, high)
+    if protocol.goal == "frequencies":
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return low, high
 
 
 def _rates(protocol: LocalProtocol) -> tuple[Fraction, Fraction] | None:
@@ -49,10 +71,34 @@ def _rates(protocol: LocalProtocol) -> tuple[Fraction, Fraction] | None:
 
 def _span(protocol: LocalProtocol) -> Any:
     """How far one report can move n times an estimate."""
-    if isinstance(protocol, HadamardResponse):
-        return 2 / float(protocol.informed)
+    match protocol:
+        case HadamardResponse():
+            return 2 / float(protocol.informed)
+        case Hypercube():
+            none, all_ones = np.zeros(protocol.cells, dtype=np.int64), np.ones(protocol.cells, dtype=np.int64)
+            return np.subtract(protocol.estimate(all_ones, 1), protocol.estimate(none, 1))
+        case PrivUnit():
+            return 2 * protocol.estimate(np.full(protocol.cells, LEVELS), 1)
+        case SampledCoordinates():
+            middle = sum(protocol._bounds) / 2
+            least, most = _reach(protocol.inner)
+            return protocol.dimension * (np.maximum(most - middle, 0) - np.minimum(least - middle, 0))
+    least, most = _reach(protocol)
+    return most - least
+
+
+def _reach(protocol: LocalProtocol) -> tuple[Floats, Floats]:
+    """The least and the greatest estimate from a single report."""
     outputs = protocol.outputs()
     if len(outputs) > MOST_OUTPUTS:
         raise UnsupportedQuery(f"no proven interval is known for protocol {protocol.name!r}; use its variances")
-    moved = np.array([protocol.estimate(protocol.tally(outputs[i : i + 1]), 1) for i in range(len(outputs))])
-    return moved.max(axis=0) - moved.min(axis=0)
+    alone = np.array([protocol.estimate(protocol.tally(outputs[i : i + 1]), 1) for i in range(len(outputs))])
+    return alone.min(axis=0), alone.max(axis=0)
+
+
+def _laplace_sum(scale: int, n: int, beta: float) -> float:
+    """How far n noises with P(z) ~ exp(-|z| / scale) add up: min over t of (n ln E exp(t Z) + ln(2 / beta)) / t."""
+    t = np.geomspace(1e-6, 0.999, 2000) / scale  # any t is valid; the best is near sqrt(ln(2 / beta) / n) / scale
+    r = math.exp(-1 / scale)
+    generating = 2 * math.log1p(-r) - np.log1p(-r * np.exp(t)) - np.log1p(-r * np.exp(-t))
+    return float(np.min((n * generating + math.log(2 / beta)) / t)) * (1 + 1e-9)
