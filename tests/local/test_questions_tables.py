@@ -41,7 +41,7 @@ def test_the_channel_is_exact_and_within_its_claim():
 
 def test_smaller_tables_are_exact_on_exact_tallies():
     """Without noise: counts that are exactly the expected supports give the exact tables."""
-    values, joint = population(10, 1)
+    _, joint = population(10, 1)
     pieces = []
     for subset, protocol in zip(QUESTION.subsets, QUESTION.tables, strict=True):
         table = joint.sum(axis=tuple(i for i in range(3) if i not in subset)).reshape(-1)
