@@ -1,5 +1,6 @@
 """Private curves as public values: waves, readings, bands, repairs."""
 
+from sfumato.curves.covariance import Covariance
 from sfumato.curves.curve import Curve, Divisor
 from sfumato.curves.expansion import Antiderivative, Expansion, Reading, Surface
 from sfumato.curves.repair import Repaired
@@ -10,6 +11,7 @@ __all__ = [
     "Antiderivative",
     "Axis",
     "Cosine",
+    "Covariance",
     "Curve",
     "Divisor",
     "Expansion",

@@ -68,6 +68,8 @@ class Reading(Protocol):
 class Expansion:
     """sum_k a_k e_k1(x_1) ... e_kd(x_d), over all products of the axes' functions; with `level` all but the constant.
 
+    `center` is a public number that is added to either.
+
     >>> from sfumato.curves.waves import Fourier
     >>> line = Expansion((Fourier(0.0, 1.0, (1, 2)),), level=1.0)
     >>> line.size, line.public(np.zeros((1, 1))).tolist()
@@ -76,6 +78,7 @@ class Expansion:
 
     axes: tuple[Axis, ...]
     level: float | None = None
+    center: float = 0.0
 
     @property
     def size(self) -> int:
@@ -121,11 +124,11 @@ class Expansion:
         ends = zip(self.axes, low.T, high.T, strict=True)
         parts = [axis.integrals(upper) - axis.integrals(lower) for axis, lower, upper in ends]
         volume = np.prod([part[:, 0] for part in parts], axis=0)
-        return self._kept(_products(parts)), (self.level or 0.0) * volume
+        return self._kept(_products(parts)), ((self.level or 0.0) + self.center) * volume
 
     def public(self, points: Floats) -> Floats:
-        """The constant."""
-        return np.full(len(points), self.level or 0.0)
+        """The public constants."""
+        return np.full(len(points), (self.level or 0.0) + self.center)
 
     def paths(self, coefficients: Floats) -> Floats:
         """One contraction for each axis."""

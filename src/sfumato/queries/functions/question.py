@@ -77,6 +77,11 @@ class FunctionQuestion(ABC):
         """What sums are divided by, where it is public."""
 
     @property
+    def hidden(self) -> int:
+        """Numbers between the coefficients and the count that the reading does not show."""
+        return 0
+
+    @property
     def bias(self) -> float:
         """How far the curve without noise may be from the ideal one, where that is bounded."""
         return 0.0
@@ -101,17 +106,17 @@ class FunctionQuestion(ABC):
     @property
     def dimension(self) -> int:
         """Whole numbers released in all."""
-        return self.reading.size + (self.count_weight > 0)
+        return self.basis.features
 
     @cached_property
     def basis(self) -> Padded:
-        """The functions that the numbers multiply; that of the count is nothing."""
-        return Padded(self.reading, int(self.count_weight > 0))
+        """The functions that the numbers multiply; that of a hidden one or of the count is nothing."""
+        return Padded(self.reading, self.hidden + (self.count_weight > 0))
 
     @cached_property
     def units(self) -> tuple[float, ...]:
         """What one whole step of each number is worth on the curve of sums."""
-        return (*self.worth.tolist(), *([0.0] if self.count_weight else []))
+        return (*self.worth.tolist(), *[0.0] * self.basis.extra)
 
     def shaped(self, norm: str, coarser: int = 0) -> Self:
         """The same question with units for noise measured in `norm`, and fewer waves."""

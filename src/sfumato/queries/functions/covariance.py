@@ -1,0 +1,166 @@
+r"""The covariance of functional data: second moments of whole coefficients, their means, and the count, in one vector.
+
+With coefficients a in a ball of R steps a row adds trunc(a_i a_j / R), i <= j, and a: two vectors of norm at most R.
+Proof: docs/proofs/functions-means.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.curves import Covariance, Curve, Divisor, Expansion, Floats, Silence, Surface
+from sfumato.privacy.adjacency import Replace
+from sfumato.queries.functions.bandwidths import lattice_of
+from sfumato.queries.functions.means import CurvesDetails, Projection, curves_of, public_rows
+from sfumato.queries.functions.question import FunctionQuestion, Whole
+from sfumato.queries.query import Query
+from sfumato.schema import Schema
+
+__all__ = ["CovarianceCurve", "CovarianceDetails", "covariance"]
+
+BITS = 15  # of the radius in steps; products have twice as many before they are divided
+DEFAULT_WAVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CovarianceDetails:
+    """The covariance of curves."""
+
+    kind: ClassVar[str] = "covariance"
+    curves: CurvesDetails
+
+    def subject(self) -> str:
+        """What is asked."""
+        return f"covariance of {self.curves.columns[0]} to {self.curves.columns[-1]}"
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.curves.to_record()
+
+    @classmethod
+    def from_record(cls, fields: Mapping[str, Any]) -> CovarianceDetails:
+        """The details that `to_record`, or a plan, describes."""
+        return cls(CurvesDetails.from_record(cls.kind, {"waves": DEFAULT_WAVES, **fields}))
+
+    def bind(self, query: Query, schema: Schema) -> CovarianceCurve:
+        """The bound question."""
+        self.curves.check(query, schema)
+        question = CovarianceCurve(query, schema)
+        question.projection.check()
+        return question
+
+
+class CovarianceCurve(FunctionQuestion):
+    """Second moments about the center; `curve` shows them, `covariance` takes the means off."""
+
+    @property
+    def kind(self) -> str:
+        """What `curve` shows."""
+        return "second moment"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Two points of a curve."""
+        return ("point", "other point")
+
+    @property
+    def curves(self) -> CurvesDetails:
+        """The public description of the curves."""
+        assert isinstance(self.query.details, CovarianceDetails)
+        return self.query.details.curves
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The rule for one row."""
+        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema), BITS)
+
+    @cached_property
+    def reading(self) -> Surface:
+        """Symmetric surfaces on the waves."""
+        return Surface(self.curves.axis)
+
+    @property
+    def hidden(self) -> int:
+        """The means."""
+        return self.curves.axis.size
+
+    @cached_property
+    def worth(self) -> Floats:
+        """A step of a product."""
+        return np.full(self.reading.size, self.projection.unit**2 * self.projection.radius)
+
+    @property
+    def divisor(self) -> int | None:
+        """The number of rows, where it is public and none can be left out."""
+        return public_rows(self.query, self.schema, self.curves.columns)
+
+    @property
+    def count_weight(self) -> int:
+        """A third of the radius."""
+        return 0 if self.divisor is not None else self.projection.radius // 3
+
+    def sensitivity(self, norm: str) -> float:
+        """Products and means of one row; or of two, where products of vectors in the ball are sqrt(2) radii apart."""
+        radius, weight = float(self.projection.radius), float(self.count_weight)
+        pairs, means = self.reading.size, self.hidden
+        if norm == "l2":
+            alone = math.hypot(radius, radius, weight)
+            apart = math.hypot(math.sqrt(2) * radius + 2 * math.sqrt(pairs), 2 * radius)
+        elif norm == "l1":
+            alone = (math.sqrt(pairs) + math.sqrt(means)) * radius + weight
+            apart = 2 * alone
+        else:
+            alone, apart = radius, 2 * radius
+        one = max(alone, apart) if isinstance(self.schema.adjacency, Replace) else alone
+        return self.schema.unit.rows * one * (1 + 1e-12)
+
+    def vector(self, batches: Any) -> Whole:
+        """The exact, secret sums over batches of coerced rows."""
+        first, second = np.triu_indices(self.hidden)
+        products, means = np.zeros(self.reading.size, dtype=np.int64), np.zeros(self.hidden, dtype=np.int64)
+        count = 0
+        for batch in batches:
+            rows = self.projection.rows(batch)
+            product = rows[:, first] * rows[:, second]
+            products += (np.sign(product) * (np.abs(product) // self.projection.radius)).sum(axis=0)
+            means, count = means + rows.sum(axis=0), count + len(rows)
+        tail = [self.count_weight * count] if self.count_weight else []
+        return np.concatenate([products, means, np.array(tail, dtype=np.int64)])
+
+    def answer(self, table: Any) -> Whole:
+        """The exact, secret vector."""
+        return self.vector(table.rows(self.curves.columns, self.query.bound_condition(self.schema)))
+
+    def covariance(self, output: Whole, mechanism: Any = None) -> Covariance:
+        """The covariance with its bands."""
+        second = self.curve(output, mechanism)
+        numbers = np.asarray(output, dtype=np.float64)
+        units = np.full(self.hidden, self.projection.unit)
+        sums = numbers[self.reading.size : self.reading.size + self.hidden] * units
+        reading = Expansion((self.curves.axis,), None, self.projection.center)
+        divisor: Divisor = second.divisor
+        noise = Silence() if mechanism is None else mechanism.noise
+        return Covariance(second, Curve(self.name, "mean curve", reading, sums, units, noise, divisor))
+
+
+def covariance(
+    columns: Sequence[str],
+    *,
+    radius: float,
+    center: float = 0.0,
+    points: Sequence[float] | None = None,
+    waves: int | Sequence[int] = DEFAULT_WAVES,
+    period: float | None = None,
+) -> Query:
+    """The covariance of curves whose points are columns.
+
+    >>> covariance(["h0", "h1", "h2", "h3"], radius=2.0, waves=1, period=4).name
+    'covariance of h0 to h3'
+    """
+    return Query("covariance", details=CovarianceDetails(curves_of(columns, radius, center, points, waves, period)))
