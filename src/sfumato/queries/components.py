@@ -28,7 +28,7 @@ from sfumato.schema import Schema
 
 __all__ = ["UNIT", "Components", "Moments", "pca"]
 
-UNIT = 4096  # lattice steps from the middle of the box to its side
+UNIT = 2048  # lattice steps from the middle of the box to its side
 MOST_COLUMNS = 1000
 
 Whole = npt.NDArray[Any]

@@ -21,7 +21,7 @@ from sfumato.queries.components import UNIT, Moments
 
 __all__ = ["DIRECTION", "Spectrum", "component_table", "moments", "spectrum"]
 
-DIRECTION = 1 << 14  # lattice steps of a unit vector in the subspace form
+DIRECTION = 1 << 10  # lattice steps of a unit vector in the subspace form
 
 Floats = npt.NDArray[np.float64]
 
