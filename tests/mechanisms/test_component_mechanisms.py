@@ -120,7 +120,7 @@ def test_the_chooser_prefers_less_noise():
 
 @pytest.mark.parametrize("target", [PURE, CONCENTRATED])
 def test_noise_has_the_stated_size_on_every_kind_of_entry(target):
-    """Root mean squares of 2,000 releases: standard errors of 1.6 %, so 10 % is six of them and a scale 20 % off fails."""
+    """Root mean squares of 2,000 releases: standard errors of 1.6 %; 10 % is six of them, a scale 20 % off fails."""
     asked = question(3, center=True, replaced=False)
     mechanism = NoisyCovariance.calibrate(asked, target)
     exact = summed(asked, np.zeros((10, 3)))
@@ -164,7 +164,8 @@ def test_both_mechanisms_find_a_clear_direction(target):
 def test_the_angle_follows_the_corrected_gap():
     """Theorem 2.11: with lambda_2 near 0 the printed gap lambda_1 / lambda_2 - 1 promises an angle that is not reached.
 
-    sin(angle) is near noise / (lambda_1 g) with g = 1 - lambda_2 / lambda_1 = 1; the printed gap, 10^3 here, says 1,000 times less.
+    Here lambda_2 = 0: sin(angle) is near noise / (lambda_1 g) with g = 1 - lambda_2 / lambda_1 = 1, while the printed
+    gap is infinite and promises no angle at all.
     """
     asked = question(10, size=5_000, k=1, center=False)
     mechanism = SubspaceIteration.calibrate(asked, sf.Concentrated(0.5), iterations=3)
@@ -176,7 +177,6 @@ def test_the_angle_follows_the_corrected_gap():
         sines.append(math.sqrt(1 - min(1.0, found.vectors[0, 0] ** 2)))
     noise = mechanism.scale / (UNIT**2 * DIRECTION) / 5_000 * math.sqrt(9)
     assert 0.4 * noise < np.mean(sines) < 2 * noise
-    assert np.mean(sines) > 100 * noise / 1000
 
 
 def test_column_norms_never_fall_below_the_noise_and_ritz_values_do():
@@ -269,7 +269,7 @@ def test_audit_catches_a_fifth_of_the_noise():
 
 
 def test_audit_of_iterations():
-    """One iteration in one dimension: the product and the trace together, at their claim and with a tenth of the noise."""
+    """One iteration in one dimension, product and trace together: at their claim, and with a tenth of the noise."""
     asked = question(1, size=2, center=False)
     mechanism = SubspaceIteration.calibrate(asked, PURE, iterations=1)
 

@@ -43,7 +43,8 @@ def test_counts_are_those_of_enumeration(curve, unit, top, height):
 @pytest.mark.parametrize("rate", [0.02, 0.3])
 def test_the_law_is_exponential_in_the_height(rate):
     """Chi-square over all 35 paths; a rate half as large again (and 0.05 more) has sum (p - q)^2 / q above 0.05,
-    which 4,000 draws refuse: 200 against a critical value of 34 + 7 sqrt(68) = 92."""
+    which 4,000 draws refuse: 200 against a critical value of 34 + 7 sqrt(68) = 92.
+    """
     paths, rng = MonotonePaths(CURVE, 7, 3), seeded(3)
     places = {path: k for k, path in enumerate(every_path(4, 3))}
     draws = 4_000

@@ -16,6 +16,7 @@ Assumes.     Nothing beyond random bits: penalties are whole numbers and the cho
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pur
 from sfumato.randomness import Rng
 from sfumato.sampling import choose
 
-__all__ = ["Counting", "Net", "cost", "penalties", "rate_for"]
+__all__ = ["Counting", "Net", "cost", "heights", "penalties", "rate_for"]
 
 BLOCK = 1 << 14  # candidates at a time
 
@@ -143,12 +144,21 @@ def penalties(query: Counting, histogram: npt.NDArray[Any], answers: Whole, rows
 
     Beyond 2^62, out of reach of any table that fits a machine, penalties count as 2^62.
     """
-    exact = query.matrix.astype(object) @ histogram
-    count = int(histogram.sum())
-    if max(int(exact.max()) * rows, count * int(answers.max(initial=0))) < 2**62:
-        return np.asarray(np.abs(rows * exact.astype(np.int64) - count * answers).max(axis=1))
-    wide = np.abs(rows * exact - count * answers.astype(object)).max(axis=1)
-    return np.asarray(np.minimum(wide, 2**62).astype(np.int64))
+    return heights(query, histogram, rows)(answers)
+
+
+def heights(query: Counting, histogram: npt.NDArray[Any], rows: int) -> Callable[[Whole], Whole]:
+    """`penalties` as a function of the answers alone; the table's own answers are computed once."""
+    exact, count = rows * (query.matrix.astype(object) @ histogram), int(histogram.sum())
+    if max(int(exact.max()), count * rows * int(query.matrix.max())) < 2**62:
+        narrow = exact.astype(np.int64)
+        return lambda answers: np.asarray(np.abs(narrow - count * answers).max(axis=1))
+
+    def wide(answers: Whole) -> Whole:
+        found = np.abs(exact - count * answers.astype(object)).max(axis=1)
+        return np.asarray(np.minimum(found, 2**62).astype(np.int64))
+
+    return wide
 
 
 def rate_for(spread: int, target: Guarantee) -> tuple[float, bool]:

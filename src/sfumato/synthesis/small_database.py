@@ -29,7 +29,7 @@ from sfumato.mechanisms.selection import checked_rate
 from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import bernoulli, bernoulli_exp, choose, uniform_integers
-from sfumato.synthesis.net import BLOCK, Counting, Whole, cost, penalties, rate_for
+from sfumato.synthesis.net import BLOCK, Counting, Whole, cost, heights, penalties, rate_for
 
 __all__ = ["SmallDatabase"]
 
@@ -105,13 +105,14 @@ class SmallDatabase:
         points = np.asarray(uniform_integers(universe, self.rows, rng), dtype=np.int64)
         counts: dict[int, int] = {int(p): int(c) for p, c in zip(*np.unique(points, return_counts=True), strict=True)}
         answers = columns[points].sum(axis=0)
-        height = int(penalties(self.query, histogram, answers[None], self.rows)[0])
+        height_of = heights(self.query, histogram, self.rows)
+        height = int(height_of(answers[None])[0])
         for _ in range(self.steps):
             held = sorted(counts)
             leaves = held[uniform_integers(len(held), None, rng)]
             enters = int(uniform_integers(universe, None, rng))
             moved = answers - columns[leaves] + columns[enters]
-            other = int(penalties(self.query, histogram, moved[None], self.rows)[0])
+            other = int(height_of(moved[None])[0])
             after = len(held) - (counts[leaves] == 1 and enters != leaves) + (enters not in counts)
             likely = after <= len(held) or bernoulli(Fraction(len(held), after), None, rng)
             if likely and bernoulli_exp(rate * max(0, other - height), None, rng):
