@@ -27,6 +27,7 @@ SEED = 20_260_101  # public; of the simulation, not of any noise that protects
 CONFIDENCE = 2.0**-10
 MOST_PATHS, FEWEST_PATHS, WORK = 20_000, 400, 4e9  # paths, and multiplications for all of them
 HELD = 1 << 23  # numbers held at a time
+MOST_PROBED = 500  # coefficients whose weights are looked at on the whole grid
 UP = 1 + 1e-9
 
 
@@ -126,13 +127,13 @@ def _limit(reading: Reading, kind: str, relative: Floats, beta: float) -> float:
     rank = int(binom.ppf(1 - CONFIDENCE, len(sups), 1 - beta))
     if rank < len(sups):
         return float(sups[rank])
-    probe = np.zeros(0) if reading.size > 4000 else (reading.paths(np.diag(relative)) ** 2).sum(axis=0)
-    spread = np.sqrt(probe) if probe.size else np.array([Padded(reading).spread(relative)])
     if kind == "normal":  # beyond its median by t deviations as rarely as one normal [Borell1975]
         middle = float(sups[int(binom.ppf(1 - CONFIDENCE, len(sups), 0.5))])
-        return middle + float(-ndtri(beta)) * float(spread.max()) * reading.stretch
-    points = reading.grid_size
-    return float(_chernoff(spread, spread, beta / points).max()) * reading.stretch
+        return middle + float(-ndtri(beta)) * Padded(reading).spread(relative)
+    weights = np.abs(reading.paths(np.diag(relative))) if reading.size <= MOST_PROBED else relative[:, None]
+    weights = weights if reading.size <= MOST_PROBED else np.abs(weights * reading.heights[:, None])
+    width = np.sqrt((weights**2).sum(axis=0))
+    return float(_chernoff(width, weights.max(axis=0), beta / reading.grid_size).max()) * reading.stretch
 
 
 @lru_cache(maxsize=64)
