@@ -28,6 +28,10 @@ app.add_typer(ledgers, name="ledger")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
+CollectionFile = Annotated[
+    Path, typer.Argument(metavar="COLLECTION", help="A declared collection, TOML or JSON.", show_default=False)
+]
+JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: beside the collection, .journal.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.", show_default=False)]
 
 
@@ -92,6 +96,44 @@ def audit(
     from sfumato.cli.audit import run
 
     run(target, release, (epsilon, delta, rho), seconds, json)
+
+
+@app.command(epilog="Example: sfumato collect browser.toml reports/*.sfr")
+def collect(
+    collection: CollectionFile,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Messages (.sfr), or tables with --column.", show_default=False)
+    ],
+    journal: JournalFile = None,
+    column: Annotated[str | None, typer.Option(help="The column of reports, where FILE is a table.")] = None,
+    close: Annotated[bool, typer.Option("--close", help="End the round afterwards and open the next.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="With --close: erase the marks that recognize replays.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Take in randomized reports, each once; what is malformed, repeated or replayed is refused and counted."""
+    from sfumato.cli.collect import Options, run
+
+    run(collection, files, Options(journal, column, close, forget), json)
+
+
+@app.command(epilog="Example: sfumato estimate browser.toml --joint --plot browser.svg")
+def estimate(
+    collection: CollectionFile,
+    journal: JournalFile = None,
+    round: Annotated[int | None, typer.Option(help="Which round; default: the latest.")] = None,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    joint: Annotated[bool, typer.Option("--joint", help="Intervals that hold for all values at once.")] = False,
+    consistent: Annotated[bool, typer.Option("--consistent", help="Show the nearest distribution.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Save the estimate as JSON.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Save a picture: .svg, .png or .html.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what the collected reports say, with intervals whose coverage is proven."""
+    from sfumato.cli.estimate import Options, run
+
+    run(collection, Options(journal, round, level, joint, consistent, out, plot), json)
 
 
 @ledgers.command("show", epilog="Example: sfumato ledger show people.ledger")

@@ -30,7 +30,10 @@ def add_column(collector: Collector, table: Any, column: str, name: str) -> Rece
     """
     if column not in table.columns:
         raise SchemaError(f"the table has no column {column!r}; it holds {', '.join(table.columns)}")
-    protocol, kind = collector.collection.protocol, table[column].type()
+    protocol = collector.collection.protocol
+    if table[column].type().is_string() and not protocol.columns:  # a CSV file is text
+        table = table.mutate(**{column: table[column].try_cast("int64")})
+    kind = table[column].type()
     if not (kind.is_binary() or (kind.is_numeric() and not protocol.columns)):
         wanted = f"bytes, {protocol.report_bytes} a report" if protocol.columns else "whole numbers or bytes"
         raise SchemaError(f"column {column!r} holds {kind}; reports of {protocol.name} are {wanted}")

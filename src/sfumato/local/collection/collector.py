@@ -37,6 +37,7 @@ REASONS = {  # what is refused, and whether it is counted in reports or in messa
     "repeated batch": "messages",
     "reused batch id": "messages",
     "repeated report": "reports",
+    "no report": "reports",
 }
 
 
@@ -99,7 +100,7 @@ class Collector:
             total += weighted_tally(protocol, values[good], counts[good])
             reports += int(counts[good].sum())
             wrong += unreadable + int(counts[~good].sum())
-        refused = {"out of range": wrong} if wrong else {}
+        refused = {"no report": wrong} if wrong else {}
         mark, content = self._mark(name.encode()), hashlib.blake2b(total.tobytes(), digest_size=16).digest()
         (folded,) = self.journal.fold([Incoming(mark, content, (), lambda _: (reports, total), refused)])
         return _receipt(folded)

@@ -1,0 +1,75 @@
+"""What the reports of a collection say, for people, programs, files and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.cli.collect import opened
+from sfumato.cli.console import console, print_json, writing
+from sfumato.errors import SchemaError
+from sfumato.local.collection.estimates import Estimate
+from sfumato.report.answers import decimals, spaced
+
+__all__ = ["Options", "run"]
+
+SHOWN = 40  # rows on the screen
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to read the tally."""
+
+    journal: Path | None
+    round: int | None
+    level: float
+    joint: bool
+    consistent: bool
+    out: Path | None
+    plot: Path | None
+
+
+def run(declaration: Path, options: Options, as_json: bool) -> None:
+    """Estimate, write what was asked for, and show it."""
+    journal = options.journal or declaration.with_suffix(".journal")
+    if declaration.is_file() and declaration.suffix in (".toml", ".json") and not journal.exists():
+        raise SchemaError(f"nothing was collected yet: there is no journal {journal}; run sfumato collect first")
+    estimate = opened(declaration, options.journal).estimate(options.round)
+    if options.out is not None:
+        with writing(options.out):
+            estimate.save(options.out)
+    if options.plot is not None:
+        from sfumato.report.local import plot_estimate, save_picture
+
+        with writing(options.plot):
+            save_picture(plot_estimate(estimate, options.level, consistent=options.consistent), options.plot)
+    if as_json:
+        print_json(estimate.to_record())
+        return
+    print(estimate.words())
+    console().print(_table(estimate, options))
+
+
+def _table(estimate: Estimate, options: Options) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    columns = estimate.columns(options.level, joint=options.joint, consistent=options.consistent)
+    digits = decimals(columns, None) if "low" in columns else 4
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("consistent" if options.consistent else "estimate", justify="right")
+    if "low" in columns:
+        table.add_column(f"{'joint ' if options.joint else ''}{options.level:.4g} interval", justify="right")
+    order = range(len(columns["label"]))
+    if len(order) > SHOWN and estimate.collection.protocol.name != "ranges":
+        order = sorted(order, key=lambda place: -columns["estimate"][place])  # type: ignore[assignment]
+    for place in list(order)[:SHOWN]:
+        row = [columns["label"][place], spaced(columns["estimate"][place], digits)]
+        if "low" in columns:
+            row.append(f"{spaced(columns['low'][place], digits)} to {spaced(columns['high'][place], digits)}")
+        table.add_row(*row)
+    if len(order) > SHOWN:
+        table.add_row(f"… {len(order) - SHOWN:,} more", *[""] * (len(table.columns) - 1))
+    return table

@@ -1,0 +1,64 @@
+"""A picture of an estimate from local reports: values with their intervals, or a distribution as a curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.local.collection.estimates import Estimate
+from sfumato.local.questions.ranges import Ranges
+from sfumato.report import marks
+from sfumato.report.answers import cost, decimals, spaced
+from sfumato.report.style import ACCENT, WIDTH, altair, styled
+
+__all__ = ["plot_estimate", "save_picture"]
+
+MOST_CELLS = 60  # of more categories the largest are drawn, and the picture says so
+MOST_ORDERED = 400  # of more cells the first are drawn
+PICTURES = (".svg", ".png", ".html")
+
+
+def plot_estimate(estimate: Estimate, level: float = 0.95, *, consistent: bool = False) -> Any:
+    """Bars with error bars for frequencies, points for means, a line for a distribution (an Altair chart)."""
+    columns = estimate.columns(level, consistent=consistent)
+    protocol = estimate.collection.protocol
+    digits = decimals(columns, None) if "low" in columns else 3
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    for row in rows:
+        row["cell"], row["shown"] = row["label"], spaced(row["estimate"], digits)
+    note = [f"{estimate.reports:,} reports", cost(estimate.guarantee())]
+    note[1:1] = [f"{level:.0%} intervals"] if "low" in columns else []
+    title = "mean" if "mean" in protocol.goal else "share"
+    if "low" not in columns:
+        chart = _line(rows, title)
+    elif len(rows) == 1:
+        chart = marks.single(rows[0], title, (protocol.low, protocol.high), digits)  # type: ignore[attr-defined]
+    else:
+        ordered = isinstance(protocol, Ranges)
+        if not ordered and title == "share":
+            rows = sorted(rows, key=lambda row: -row["estimate"])
+        most = MOST_ORDERED if ordered else MOST_CELLS
+        if len(rows) > most:
+            note.append(f"the {most} {'first' if ordered else 'largest'} of {len(rows):,}")
+            rows = rows[:most]
+        draw = marks.columns if ordered else marks.lines
+        chart = draw(rows, "", title, digits, bars=title == "share")
+    return styled(chart, estimate.collection.name, " · ".join(note))
+
+
+def save_picture(chart: Any, path: Path) -> None:
+    """Write a chart as SVG, PNG or HTML."""
+    if path.suffix.lower() not in PICTURES:
+        raise ParameterError(f"a picture is saved as {', '.join(PICTURES)}, not {path.suffix!r}")
+    chart.save(str(path))
+
+
+def _line(rows: list[dict[str, Any]], title: str) -> Any:
+    """A distribution without error bars, over numbers."""
+    alt = altair()
+    for row in rows:
+        row["at"] = float(row["label"])
+    base = alt.Chart(alt.Data(values=rows)).mark_line(color=ACCENT, strokeWidth=1.6)
+    x = alt.X("at:Q", title="value", scale=alt.Scale(zero=False, nice=False))
+    return base.encode(x=x, y=alt.Y("estimate:Q", title=title)).properties(width=WIDTH, height=280)

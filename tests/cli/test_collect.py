@@ -1,0 +1,148 @@
+"""Collecting and estimating from the command line: what a telemetry engineer sees."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.local.client import encode_batch
+from sfumato.local.collection.declaration import Collection
+from sfumato.local.collection.estimates import load_estimate
+from sfumato.local.questions import Ranges
+from sfumato.privacy.guarantees import Pure
+from sfumato.randomness import seeded
+
+PETS = """
+format = "sfumato-collection/1"
+name = "pets"
+labels = ["cat", "dog", "fish", "other"]
+
+[protocol]
+type = "grr"
+epsilon = 1.0
+"""
+
+
+@pytest.fixture
+def pets(tmp_path, monkeypatch):
+    """A directory with a collection, its reports, and the reports of another one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pets.toml").write_text(PETS)
+    protocol = Collection.read("pets.toml").protocol
+    values = np.arange(4000) % 4
+    for name, part in (("one", values[:3000]), ("two", values[3000:])):
+        message = encode_batch(protocol, protocol.randomize(part, seeded(len(part))))
+        (tmp_path / f"{name}.sfr").write_bytes(message)
+    ages = Collection("ages", Ranges.calibrate(16, Pure(1.0)))
+    ages.save("ages.json")
+    (tmp_path / "ages.sfr").write_bytes(
+        encode_batch(ages.protocol, ages.protocol.randomize(np.arange(500) % 16, seeded(9)))
+    )
+    return tmp_path
+
+
+# collect
+
+
+def test_collect_counts_each_message_once(pets, run):
+    done = run("collect", "pets.toml", "one.sfr", "two.sfr")
+    assert done.code == 0, done.err
+    assert "one.sfr: 3,000 reports counted" in done.out
+    assert "round 1 of 'pets' holds 4,000 reports" in done.out
+    again = run("collect", "pets.toml", "one.sfr")
+    assert (again.code, "1 messages known already" in again.out) == (0, True)
+    record = json.loads(run("collect", "pets.toml", "two.sfr", "--json").out)
+    assert (record["reports"], record["files"][0]["accepted"], record["files"][0]["known"]) == (4000, 0, 1)
+    assert record["refused"] == {"repeated batch": 2}
+
+
+def test_reports_of_another_collection_are_named(pets, run):
+    done = run("collect", "pets.toml", "ages.sfr")
+    assert done.code == 1
+    assert "ages.sfr was made by protocol 'ranges' of the collection 'ages'" in done.err
+    (pets / "ages.json").unlink()
+    assert "which no collection file nearby declares" in run("collect", "pets.toml", "ages.sfr").err
+    done = run("estimate", "one.sfr")
+    assert done.code == 1
+    assert (
+        "one.sfr holds reports, not a collection: they were made by protocol 'grr' of the collection 'pets'" in done.err
+    )
+
+
+def test_a_damaged_file_is_refused_with_its_reason_and_counted(pets, run):
+    (pets / "cut.sfr").write_bytes((pets / "one.sfr").read_bytes()[:-7])
+    done = run("collect", "pets.toml", "cut.sfr")
+    assert done.code == 1
+    assert "truncated" in done.err
+    assert json.loads(run("collect", "pets.toml", "one.sfr", "--json").out)["refused"] == {"wrong length": 1}
+
+
+def test_tables_need_a_column_and_are_counted_once(pets, run):
+    protocol = Collection.read("pets.toml").protocol
+    reports = protocol.randomize(np.arange(2000) % 4, seeded(5))
+    pq.write_table(pa.table({"answer": pa.array(reports)}), "t.parquet")
+    (pets / "t.csv").write_text("answer\n" + "\n".join(map(str, reports)) + "\nx\n2.5y\n")
+    assert "name the column" in run("collect", "pets.toml", "t.parquet").err
+    done = run("collect", "pets.toml", "t.parquet", "--column", "answer")
+    assert (done.code, "2,000 reports counted" in done.out) == (0, True)
+    assert "known already" in run("collect", "pets.toml", "t.parquet", "--column", "answer").out
+    text = run("collect", "pets.toml", "t.csv", "--column", "answer")
+    assert "2,000 reports counted; refused 2 reports: no report" in text.out
+
+
+def test_a_round_can_be_closed_and_forgotten(pets, run):
+    assert run("collect", "pets.toml", "one.sfr", "--close").code == 0
+    assert "nothing" not in run("estimate", "pets.toml", "--round", "1").err
+    assert "no reports yet" in run("estimate", "pets.toml").err
+    assert "--forget goes with --close" in run("collect", "pets.toml", "two.sfr", "--forget").err
+    assert run("collect", "pets.toml", "two.sfr", "--close", "--forget").code == 0
+    assert run("estimate", "pets.toml", "--round", "2").code == 0
+
+
+# estimate
+
+
+def test_estimate_shows_saves_and_draws(pets, run):
+    run("collect", "pets.toml", "one.sfr", "two.sfr")
+    done = run("estimate", "pets.toml", "--out", "e.json", "--plot", "p.svg", "--joint")
+    assert done.code == 0, done.err
+    for word in ("pets, round 1: 4,000 reports", "guarantee", "certificate", "cat", "joint 0.95 interval"):
+        assert word in done.out
+    saved = load_estimate("e.json")
+    assert saved.reports == 4000
+    assert "<svg" in (pets / "p.svg").read_text()
+    record = json.loads(run("estimate", "pets.toml", "--json").out)
+    assert record == json.loads((pets / "e.json").read_text())
+    consistent = run("estimate", "pets.toml", "--consistent")
+    assert "consistent" in consistent.out
+
+
+def test_ranges_are_drawn_too(pets, run):
+    run("collect", "ages.json", "ages.sfr")
+    assert run("estimate", "ages.json", "--plot", "ages.html").code == 0
+    assert (pets / "ages.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("collect", "none.toml", "one.sfr"), "no collection file none.toml"),
+        (("collect", "pets.toml", "none.sfr"), "no file none.sfr"),
+        (("estimate", "pets.toml"), "nothing was collected yet"),
+        (("collect", "one.sfr", "pets.toml"), "holds reports, not a collection"),
+    ],
+)
+def test_mistakes_are_explained(pets, run, arguments, said):
+    done = run(*arguments)
+    assert done.code == 1
+    assert said in done.err
+
+
+def test_wrong_options_are_explained(pets, run):
+    run("collect", "pets.toml", "one.sfr")
+    assert "saved as .svg" in run("estimate", "pets.toml", "--plot", "p.bmp").err
+    assert "level must lie" in run("estimate", "pets.toml", "--level", "2").err
+    assert "saved as .json" in run("estimate", "pets.toml", "--out", "e.txt").err
+    assert "no round 7" in run("estimate", "pets.toml", "--round", "7").err
