@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.spaces import SPACES, Box, Categories, Integers, Interval, Record, Subsets, Texts, space_from
+from sfumato.spaces import SPACES, Box, Categories, Curves, Integers, Interval, Record, Subsets, Texts, space_from
 
 EXAMPLES = [
     Interval(-1.5, 4, 0.25), Interval(0, 1, 1e-4, missing=0.5), Integers(-3, 9), Integers(0, 5, missing=2),
     Categories(["a", "b"]), Categories([1, 2, 3], other=0, missing=9), Subsets(["a", "b", "c"], cap=2),
     Subsets([1, 2], cap=1, separator="|"), Box(0, 255, shape=(2,), step=1), Box(-1, 1, (2, 2), 0.5, norm="l1"),
     Box(-1, 1, (3,), 0.5, norm="linf"), Texts(2), Record({"x": Interval(0, 1, 1), "c": Categories(["a"])}),
-    Record({"x": Integers(0, 9), "y": Integers(0, 9)}, combine="max"),
+    Record({"x": Integers(0, 9), "y": Integers(0, 9)}, combine="max"), Curves((0, 1, 2), -1, 2, 0.5),
+    Curves((1, 3), 0, 5, 1),
 ]  # fmt: skip
 BAD = [None, math.nan, math.inf, -math.inf, 1e308, -0.0, 10**400, -(10**400), True, "", " 1 ", "1_0", "nan", "a;b;a;z",
        b"a", [], [None, "a", []], ["b", "a", "c"], {}, {"x": "?"}, (1, math.nan), [[1, 2], [3, math.nan]], np.int64(2),

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from sfumato.errors import SchemaError
 from sfumato.spaces.box import Box
 from sfumato.spaces.categories import Categories, Label
+from sfumato.spaces.curves import Curves
 from sfumato.spaces.interval import Integers, Interval
 from sfumato.spaces.lattice import Lattice
 from sfumato.spaces.record import Record
@@ -17,6 +18,7 @@ __all__ = [
     "SPACES",
     "Box",
     "Categories",
+    "Curves",
     "Integers",
     "Interval",
     "Label",
@@ -34,6 +36,7 @@ SPACES: dict[str, Any] = {
     "categories": Categories,
     "subsets": Subsets,
     "box": Box,
+    "curves": Curves,
     "record": Record,
     "texts": Texts,
 }
@@ -60,7 +63,7 @@ def space_from(record: dict[str, Any], name: str) -> Space:
         raise SchemaError(f"column {name!r} has type {kind!r}; choose one of {', '.join(SPACES)}")
     if kind == "record":
         fields["parts"] = {part: space_from(inner, f"{name}.{part}") for part, inner in fields["parts"].items()}
-    for key in ("values", "of", "shape"):
+    for key in ("values", "of", "shape", "points"):
         if isinstance(fields.get(key), list):
             fields[key] = tuple(fields[key])
     try:

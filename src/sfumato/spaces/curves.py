@@ -1,0 +1,79 @@
+"""Functions seen at public points: records that are curves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.spaces.lattice import Lattice
+
+__all__ = ["Curves"]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Curves with values from `low` to `high` on a lattice at public `points`, under the root mean square distance.
+
+    The mean is over the points.  Coercion: values clip; missing ones (None, NaN) lie on straight lines between the
+    others, level beyond the ends; a curve with more than half of its values missing, or of another length, is missing.
+
+    >>> day = Curves(points=(0, 6, 12, 18), low=0, high=10, step=0.5)
+    >>> day.coerce([1, None, 3, 99]).tolist(), day.diameter
+    ([1.0, 2.0, 3.0, 10.0], 10.0)
+    """
+
+    points: tuple[float, ...]
+    low: float
+    high: float
+    step: float | None = None
+    lattice: Lattice = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        points = tuple(float(point) for point in self.points)
+        if len(points) < 2 or not all(map(math.isfinite, points)):
+            raise ParameterError(f"points must be at least two finite numbers, got {len(points)}")
+        if any(not a < b for a, b in itertools.pairwise(points)):
+            raise ParameterError("points must be increasing and distinct; sort them and name each once")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "lattice", Lattice.between(self.low, self.high, self.step))
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance: that of the two constant curves at the bounds."""
+        return self.lattice.value(self.lattice.width)
+
+    def distance(self, one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+        """The root mean square of the differences."""
+        gap = np.asarray(one, dtype=float) - np.asarray(other, dtype=float)
+        return math.sqrt(float((gap**2).mean()))
+
+    def coerce(self, value: Any) -> npt.NDArray[np.float64] | None:
+        """The curve on the lattice that stands for `value`, or None if it is missing."""
+        try:
+            entries = np.array([math.nan if entry is None else entry for entry in value], dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        if entries.shape != (len(self.points),):
+            return None
+        held = ~np.isnan(entries)
+        if 2 * held.sum() < held.size:
+            return None
+        inside = np.clip(entries, self.lattice.low_value, self.lattice.high_value)
+        filled = np.interp(self.points, np.array(self.points)[held], inside[held])
+        return self.lattice.values([self.lattice.index(entry) for entry in filled.tolist()])
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values, for plans and releases."""
+        return {
+            "type": "curves",
+            "points": list(self.points),
+            "low": self.low,
+            "high": self.high,
+            "step": float(self.lattice.step),
+        }
