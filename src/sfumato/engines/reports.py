@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sfumato.engines.backends import prepared, streamed
 from sfumato.errors import EngineError, SchemaError
@@ -30,11 +31,8 @@ def add_column(collector: Collector, table: Any, column: str, name: str) -> Rece
     """
     if column not in table.columns:
         raise SchemaError(f"the table has no column {column!r}; it holds {', '.join(table.columns)}")
-    protocol = collector.collection.protocol
-    if table[column].type().is_string() and not protocol.columns:  # a CSV file is text
-        table = table.mutate(**{column: table[column].try_cast("int64")})
-    kind = table[column].type()
-    if not (kind.is_binary() or (kind.is_numeric() and not protocol.columns)):
+    protocol, kind = collector.collection.protocol, table[column].type()
+    if not (kind.is_binary() or ((kind.is_numeric() or kind.is_string()) and not protocol.columns)):
         wanted = f"bytes, {protocol.report_bytes} a report" if protocol.columns else "whole numbers or bytes"
         raise SchemaError(f"column {column!r} holds {kind}; reports of {protocol.name} are {wanted}")
     rows = prepared(table).select(report=table[column])
@@ -51,6 +49,8 @@ def _pieces(protocol: LocalProtocol, rows: Any, binary: bool) -> Iterator[Counte
         times = np.asarray(batch.column(1)).astype(np.int64) if small else np.ones(len(held), dtype=np.int64)
         if binary:
             yield _from_bytes(protocol, held.to_pylist(), times)
+        elif pa.types.is_string(held.type) or pa.types.is_large_string(held.type):  # a CSV file is text
+            yield _from_numbers(protocol, np.array([_number(text) for text in held.to_pylist()]), times)
         else:
             yield _from_numbers(protocol, held.to_numpy(zero_copy_only=False), times)
 
@@ -70,6 +70,11 @@ def _from_numbers(protocol: LocalProtocol, held: npt.NDArray[Any], times: npt.ND
         if held.dtype.kind == "f":
             good &= held == np.floor(held)
     return held[good].astype(protocol.dtype), times[good], int(times[~good].sum())
+
+
+def _number(text: str | None) -> float:
+    """A text of a few decimal digits as a number; anything else is none."""
+    return float(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 16 else np.nan
 
 
 def _guarded(call: Callable[[], Any]) -> Any:
