@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import sfumato as sf
-from reference import answer
+from reference import answer, counted, position
 from sfumato.auditing import Target
 from sfumato.mechanisms import KeyDiscovery, RandomizedResponse
 from sfumato.mechanisms.ranks import Ranks
@@ -71,6 +71,23 @@ class Pipeline:
 
 
 @dataclass
+class Learned(Pipeline):
+    """As above for questions that read rows: x is a point, a curve of two points or a row with its target."""
+
+    def exact(self, data: Any) -> Any:
+        """The exact vector from a batch of coerced rows; a record that is no tuple stands for missing values."""
+        key = repr([type(data).__name__, *data])
+        if key not in self.remembered:
+            names = list(self.schema.columns)
+            pairs = [one if isinstance(one, tuple) and len(one) == len(names) else (None,) * len(names) for one in data]
+            rows = [dict(zip(names, one, strict=True)) for one in pairs]
+            kept = counted(rows, self.schema)
+            batch = {name: np.array([position(row[name], self.schema.columns[name]) for row in kept]) for name in names}
+            self.remembered[key] = self.question.vector([batch])
+        return self.remembered[key]
+
+
+@dataclass
 class Responses:
     """Randomized response on a fixed number of records."""
 
@@ -104,6 +121,28 @@ def _questions() -> Iterator[tuple[Query, Guarantee]]:
         yield query, sf.Concentrated(0.5)
     for query in (sf.sum("x"), sf.histogram("x")):
         yield query, sf.Approximate(1.0, 0.01)
+    yield sf.density("x", bandwidth=1.5), sf.Approximate(1.0, 0.01)
+    yield sf.distribution("x", bandwidth=1.0), pure
+
+
+def _read_by_row() -> Iterator[Target]:
+    """Curves, their covariance, regression and classification, on records of two entries."""
+    curve = {"x": sf.Interval(0, 4, step=1), "y": sf.Interval(0, 4, step=1)}
+    labeled = {"x": sf.Interval(0, 4, step=1), "y": sf.Categories(["a", "b"])}
+    points, labels = [(0.0, 4.0), (4.0, 4.0), (1.0, 2.0)], [(0.0, "a"), (4.0, "b"), (3.0, "b")]
+    for query, columns, inputs in (
+        (sf.mean_curve(["x", "y"], radius=1.0, center=2.0, waves=1), curve, points),
+        (sf.covariance(["x", "y"], radius=1.0, center=2.0, waves=1), curve, points),
+        (sf.regression("y", "x", bandwidth=3.0, penalty=0.5), curve, points),
+        (sf.classification("y", "x", bandwidth=3.0, penalty=0.5), labeled, labels),
+    ):
+        hostile = [*inputs, (float("nan"), None), (float("inf"), -1e300), ("?", "?"), None]
+        for relation, spend in ((sf.AddRemove(), sf.Approximate(1.0, 0.01)), (sf.Replace(), sf.Pure(1.0))):
+            schema = sf.Schema(columns, adjacency=relation, size=len(inputs))
+            choices = {"inputs": inputs, "records": hostile, "adjacency": relation.name, "generator": _words, "seed": 1}
+            option = options(bind(query, schema), spend)[0]
+            run = Learned(query, schema, option.mechanism)
+            yield Target(f"{query.name}, {option.name}, {relation.name}", run, option.mechanism.guarantee(), choices)
 
 
 def _targets() -> Iterator[Target]:
@@ -117,6 +156,7 @@ def _targets() -> Iterator[Target]:
                 run = Pipeline(query, schema, option.mechanism)
                 name = f"{query.name}, {option.name}, {adjacency}"
                 yield Target(name, run, option.mechanism.guarantee(), choices)
+    yield from _read_by_row()
     labels = sf.Schema({"x": sf.Categories([0, 1, 2])})
     for query in (sf.most_popular("x"), sf.top("x", 2)):
         for option in options(bind(query, labels), sf.Pure(1.0)):
