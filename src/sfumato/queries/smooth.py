@@ -85,7 +85,8 @@ class GaussianMixture:
 
     def derivative_bound(self, order: int) -> float:
         """A bound on all partial derivatives up to this order: |weights|_1 max_k sqrt(k!) / sigma^k."""
-        largest = max(math.sqrt(math.factorial(k)) / self.sigma**k for k in range(order + 1))
+        logs = (math.lgamma(k + 1) / 2 - k * math.log(self.sigma) for k in range(order + 1))
+        largest = math.exp(min(max(logs), 700.0))
         return largest * math.fsum(abs(weight) for weight in self.weights)
 
     @property

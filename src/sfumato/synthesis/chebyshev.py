@@ -93,8 +93,6 @@ class Chebyshev:
     def apart(self, norm: str) -> float:
         """A bound on the norm of the difference between two rows' features."""
         general = 2 * self.alone(norm)
-        if norm == "linf":
-            return general
         if math.prod(axis.cells for axis in self.axes) <= MOST_POINTS:
             return min(general, _largest_difference(self, norm))
         order = max(max(degree) for degree in self.degrees) + 1
@@ -151,6 +149,8 @@ def _largest_difference(features: Chebyshev, norm: str) -> float:
     counts = [axis.cells for axis in features.axes]
     grid = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, len(counts))
     values = features.values(grid).astype(np.float64)
+    if norm == "linf":
+        return float((values.max(axis=0) - values.min(axis=0)).max())
     if norm == "l2":  # whole numbers below 2^53 throughout, so the Gram matrix is exact in any order of summation
         if features.count * features.scale**2 * 4 > 2**53:
             return math.inf

@@ -203,6 +203,8 @@ def _counted(schema: Schema, columns: tuple[str, ...]) -> bool:
 def _query(schema: Schema, columns: tuple[str, ...], features: Chebyshev) -> Vector:
     """Sensitivities of the features' sums and, where it is released, of the scaled count."""
     l1, l2, linf = (features.sensitivity(norm, schema) for norm in ("l1", "l2", "linf"))
+    l2 = min(l1, l2)  # a bound in a larger norm is one in a smaller
+    linf = min(l2, linf)
     name = f"features of {', '.join(columns)}"
     if not _counted(schema, columns):
         return Vector(name, features.count, l1, l2, linf)
