@@ -32,6 +32,7 @@ _HOMES = {
     "sfumato.engines": ("Table", "read"),
     "sfumato.ledger": ("Ledger",),
     "sfumato.release": ("Release",),
+    "sfumato.synthesis.comparison": ("compare",),
     "sfumato.archive": ("load",),
     "sfumato.sanitization": ("together",),
     "sfumato.session": ("Session",),

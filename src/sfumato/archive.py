@@ -21,11 +21,12 @@ from sfumato.release import FORMAT, Provenance, Release, TableRelease
 from sfumato.release.tables import METADATA
 from sfumato.sanitization.table import SanitizedTable
 from sfumato.schema import Schema
+from sfumato.synthesis.table import SyntheticTable
 
 __all__ = ["TABLES", "load", "read", "release_from"]
 
 # The formats of published tables; a format never changes its meaning.
-TABLES: dict[str, type[TableRelease]] = {SanitizedTable.FORMAT: SanitizedTable}
+TABLES: dict[str, type[TableRelease]] = {table.FORMAT: table for table in (SanitizedTable, SyntheticTable)}
 
 
 def load(path: str | Path) -> Release | Any:

@@ -27,6 +27,7 @@ from sfumato.planner import Option, options
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
 from sfumato.publishing import Publication, Recipe
 from sfumato.publishing.sanitized import Sanitizing
+from sfumato.publishing.synthetic import SynthesisPreview, Synthesizing
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
@@ -37,6 +38,7 @@ from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
 from sfumato.release import FORMAT, Provenance, Release, digest
 from sfumato.sanitization import Sanitization, SanitizedTable, Together
+from sfumato.synthesis.table import SyntheticTable
 from sfumato.version import VERSION
 
 __all__ = ["Preview", "Session"]
@@ -155,6 +157,30 @@ class Session:
     def plan_sanitization(self, columns: Sequence[str | Together] | None = None, *, spend: Guarantee) -> Sanitization:
         """What `sanitize` would do to each column and how accurate that is; nothing is spent, no data is read."""
         return Sanitizing.of(self.schema, columns, spend).randomizer
+
+    def synthesize(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        spend: Guarantee,
+        rows: int | None = None,
+        name: str | None = None,
+        progress: bool = True,
+    ) -> SyntheticTable:
+        """A table of rows that nobody has, alike in every column and in the pairs that matter; queries on it are free.
+
+        All columns by default, which must hold numbers or categories; missing values are modelled.  `rows`: as many as
+        the table has, by default.  Look at `plan_synthesis` first: it says what the table will be good at.
+        """
+        table = self.publish(Synthesizing.of(self.schema, columns, spend, rows, progress), name=name)
+        assert isinstance(table, SyntheticTable)
+        return table
+
+    def plan_synthesis(
+        self, columns: Sequence[str] | None = None, *, spend: Guarantee, rows: int | None = None
+    ) -> SynthesisPreview:
+        """What `synthesize` would cost, be good at, and need; nothing is spent, no data is read."""
+        return Synthesizing.of(self.schema, columns, spend, rows).preview()
 
     def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
         """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""

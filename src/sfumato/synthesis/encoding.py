@@ -48,8 +48,8 @@ class Column:
         if isinstance(space, Categories):
             if len(space.values) > MOST_LEVELS:
                 raise UnsupportedQuery(
-                    f"column {name!r} has {len(space.values):,} categories; at most {MOST_LEVELS:,} can be synthesized: "
-                    "declare fewer and use other="
+                    f"column {name!r} has {len(space.values):,} categories; at most {MOST_LEVELS:,} can be "
+                    "synthesized: declare fewer and use other="
                 )
             return cls(name, space, None, space.missing is None or space.other is None)
         if isinstance(space, Interval | Integers):
@@ -91,7 +91,8 @@ class Column:
         """How many values each valued level holds."""
         if self.edges is None:
             return np.ones(self.valued, dtype=np.int64)
-        return np.diff(np.array([*self.edges, self.points], dtype=np.int64))
+        ends = np.array([*self.edges, self.points], dtype=np.int64)
+        return ends[1:] - ends[:-1]
 
     def decoded(self, indices: Whole) -> Any:
         """An Arrow array of values of the column's own type, from indices above the lower bound; -1 is null."""

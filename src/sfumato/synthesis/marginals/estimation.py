@@ -36,20 +36,22 @@ class Measurement:
     def residual(self, counts: Reals) -> Reals:
         """What the model's counts of these columns exceed the noisy ones by, group by group."""
         if len(self.groups) == 1:
-            return merging(self.groups[0]) @ counts - self.counts
+            return np.asarray(merging(self.groups[0]) @ counts - self.counts)
         left, right = (merging(groups) for groups in self.groups)
-        return left @ counts @ right.T - self.counts
+        return np.asarray(left @ counts @ right.T - self.counts)
 
     def back(self, residual: Reals) -> Reals:
         """The same number for each level of a group."""
         for axis, groups in enumerate(self.groups):
-            residual = residual.take(groups, axis=axis)
+            residual = np.asarray(residual.take(groups, axis=axis))
         return residual
 
 
 def merging(groups: Groups) -> Reals:
     """The 0-1 matrix that sums the levels of each group."""
-    return (np.arange(int(groups.max()) + 1)[:, None] == groups[None, :]).astype(np.float64)
+    matrix = np.zeros((int(groups.max()) + 1, len(groups)))
+    matrix[groups, np.arange(len(groups))] = 1.0
+    return matrix
 
 
 def fitted(
@@ -80,24 +82,20 @@ def fitted(
     return model, potentials
 
 
-def _expanded(
-    tree: JunctionTree, measurements: Sequence[Measurement], start: dict[Bag, Reals]
-) -> dict[Bag, Reals]:
+def _expanded(tree: JunctionTree, measurements: Sequence[Measurement], start: dict[Bag, Reals]) -> dict[Bag, Reals]:
     wanted = {measurement.columns for measurement in measurements}
-    return {
-        columns: start.get(columns, np.zeros(tuple(tree.sizes[c] for c in columns))) for columns in sorted(wanted)
-    }
+    return {columns: start.get(columns, np.zeros(tuple(tree.sizes[c] for c in columns))) for columns in sorted(wanted)}
 
 
-def _loss(
-    model: Model, measurements: Sequence[Measurement], total: float
-) -> tuple[float, dict[Bag, Reals]]:
+def _loss(model: Model, measurements: Sequence[Measurement], total: float) -> tuple[float, dict[Bag, Reals]]:
     """The loss as a function of probabilities, and its gradient for each measured set of columns."""
-    loss, gradient = 0.0, {}
+    loss = 0.0
+    gradient: dict[Bag, Reals] = {}
     for measurement in measurements:
         residual = measurement.residual(total * model.marginal(measurement.columns))
         weighted = residual / measurement.variance
         loss += 0.5 * float((residual * weighted).sum())
         slope = total * measurement.back(weighted)
-        gradient[measurement.columns] = gradient.get(measurement.columns, 0) + slope
+        held = gradient.get(measurement.columns)
+        gradient[measurement.columns] = slope if held is None else held + slope
     return loss, gradient

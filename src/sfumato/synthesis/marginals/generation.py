@@ -8,7 +8,6 @@ one draws them.
 
 from __future__ import annotations
 
-
 import numpy as np
 import numpy.typing as npt
 
@@ -66,9 +65,7 @@ def systematic(weights: Reals, given: Whole, chance: np.random.Generator) -> Who
     return out
 
 
-def opened(
-    groups: Whole, levels: Reals, owner: Whole, column: Column, chance: np.random.Generator
-) -> Whole:
+def opened(groups: Whole, levels: Reals, owner: Whole, column: Column, chance: np.random.Generator) -> Whole:
     """Indices above the lower bound (-1 for missing), from groups: first a level, in proportion, then a value."""
     weights = np.zeros((int(owner.max()) + 1, len(levels)))
     weights[owner, np.arange(len(levels))] = levels + 1e-9 * (levels.sum() <= 0)
@@ -95,5 +92,3 @@ def _inside(density: Reals, level: Whole, chance: np.random.Generator) -> Reals:
     # the distribution function is t + slope (t^2 - t) / 2; its inverse, in a form that does not cancel at slope 0
     start = 1 - slope / 2
     return np.asarray(2 * u / (start + np.sqrt(start**2 + 2 * slope * u) + 1e-300))
-
-

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,12 @@ def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Smoot
 
 
 def nested(mass: Reals, column: Column, sizes: Sequence[int]) -> tuple[Groups, ...]:
-    """Groups of levels, finest first, at most `sizes[k]` of them; each is a union of groups of the one before."""
+    """Groups of levels, finest first, at most `sizes[k]` of them; each is a union of groups of the one before.
+
+    Missing values that do not show join the first group, where their share is nothing.
+    """
+    if column.nullable and mass[-1] <= 0:
+        return tuple(np.append(held, held[0]) for held in nested(mass[:-1], replace(column, nullable=False), sizes))
     wanted = [size for size in sizes if size < len(mass)]
     found: list[Groups] = [np.arange(len(mass))] if len(mass) <= sizes[0] else []
     if wanted:
@@ -97,7 +102,7 @@ def _smallest(mass: Reals) -> list[tuple[int, int]]:
 def _pooled(counts: Reals, sigma: float) -> Groups:
     """Every level that shows by itself, the rest together."""
     hidden = counts < HIDDEN * sigma
-    runs = np.cumsum(~hidden)
+    runs = np.cumsum(~hidden).astype(np.int64)
     runs[hidden] = 0
     return _numbered(runs)
 

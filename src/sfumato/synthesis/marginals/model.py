@@ -79,21 +79,16 @@ class Model:
                     stack.append((following, place, table))
         return found
 
-    def _joint(
-        self, belief: Reals, bag: Bag, shared: Bag, arriving: Reals | None, column: int, wanted: Bag
-    ) -> Reals:
+    def _joint(self, belief: Reals, bag: Bag, shared: Bag, arriving: Reals | None, column: int, wanted: Bag) -> Reals:
         """P(column, wanted) for columns of this bag, by P(column | shared) unless the bag holds the column."""
         if arriving is None:
             return _ordered(margin(belief, bag, tuple(sorted({column, *wanted}))), column, wanted)
         kept = tuple(sorted({*shared, *wanted}))
         table = margin(belief, bag, kept)
         given = _ratio(arriving, margin(belief, bag, shared)[np.newaxis])
-        axes = {c: k + 1 for k, c in enumerate(kept)}
-        return np.asarray(
-            np.einsum(
-                given, [0, *(axes[c] for c in shared)], table, list(axes.values()), [0, *(axes[c] for c in wanted)]
-            )
-        )
+        letters = {column: chr(ord("b") + place) for place, column in enumerate(kept)}
+        names = ["".join(letters[c] for c in part) for part in (shared, kept, wanted)]
+        return np.asarray(np.einsum(f"a{names[0]},{names[1]}->a{names[2]}", given, table))
 
 
 def margin(table: Reals, bag: Bag, part: Bag) -> Reals:
@@ -132,4 +127,3 @@ def _ordered(table: Reals, column: int, wanted: Bag) -> Reals:
     if column in wanted:
         return table
     return np.moveaxis(table, sorted([column, *wanted]).index(column), 0)
-

@@ -1,8 +1,8 @@
 r"""What a marginal and a choice cost, and the exact noise they get, under concentrated and under pure privacy.
 
 One unit of m rows moves the counts of a marginal by at most m in l1 and l2 under addition or removal; under replacement
-m rows leave and m come: 2m in l1 and m sqrt(2) in l2.  A score that is the l1 distance of counts from public numbers
-moves by at most the l1 bound, so scores move within twice that of one another.
+m rows leave and m come: 2m in l1 and m sqrt(2) in l2.  Scores that one unit moves by at most s move within 2s of one
+another.
 Costs are rationals and never exceed what was allotted.  Proof: docs/proofs/synthesis-marginals.md.
 """
 
@@ -70,9 +70,9 @@ class ConcentratedNoise:
         wanted = [math.sqrt(self.reach.l2_squared * total / (2 * float(amount) * weight)) for weight in weights]
         return _within(self, wanted, amount)
 
-    def rate(self, amount: Fraction, units: int, choices: int) -> float:
-        """The rate of `choices` choices among scores in `units` to one count."""
-        return concentrated_rate(floor_float(amount), 2 * units * self.reach.l1, choices)
+    def rate(self, amount: Fraction, move: int, choices: int) -> float:
+        """The rate of `choices` choices among whole scores that one unit moves by at most `move`."""
+        return concentrated_rate(floor_float(amount), 2 * move, choices)
 
     def law(self, scale: float) -> DiscreteGaussian:
         """The noise of one count."""
@@ -100,9 +100,9 @@ class PureNoise:
         total = math.fsum(weights)
         return _within(self, [self.reach.l1 * total / (float(amount) * weight) for weight in weights], amount)
 
-    def rate(self, amount: Fraction, units: int, choices: int) -> float:
-        """The rate of `choices` choices among scores in `units` to one count."""
-        return pure_rate(floor_float(amount), 2 * units * self.reach.l1, choices)
+    def rate(self, amount: Fraction, move: int, choices: int) -> float:
+        """The rate of `choices` choices among whole scores that one unit moves by at most `move`."""
+        return pure_rate(floor_float(amount), 2 * move, choices)
 
     def law(self, scale: float) -> DiscreteLaplace:
         """The noise of one count."""

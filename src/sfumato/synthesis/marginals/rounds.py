@@ -19,18 +19,28 @@ from sfumato.synthesis.marginals.generation import opened, sampled, shuffling
 from sfumato.synthesis.marginals.levels import Groups, Smoothed, nested, smoothed
 from sfumato.synthesis.marginals.model import Model, Reals
 from sfumato.synthesis.marginals.noise import Noise, noisy
-from sfumato.synthesis.marginals.selection import UNITS, Candidate, candidates, picks, scored, slack
+from sfumato.synthesis.marginals.selection import (
+    MOVES,
+    NOISE,
+    ROUNDING,
+    UNITS,
+    Candidate,
+    candidates,
+    picks,
+    scored,
+    slack,
+)
 from sfumato.synthesis.marginals.tree import Bag, JunctionTree, Pair
 
 __all__ = ["Synthesis", "affordable", "first_scales", "synthesized"]
 
 SINGLES = Fraction(1, 2)  # of the budget measures columns one by one: their errors enter every pair
-CHOOSING = Fraction(1, 20)  # chooses pairs; the rest measures them
+CHOOSING = Fraction(1, 10)  # chooses pairs; the rest, two fifths, measures them
 PAIRS_A_COLUMN = 3
 MOST_PAIRS = 120
 TYPICAL_CELLS = 16  # of a pair that is measured when rows are few
 WORTHWHILE = 0.03  # noise in total variation that a measured pair may bring
-A_ROUND = 10  # pairs
+A_ROUND, MOST_ROUNDS = 10, 6  # pairs in a round, and rounds
 STEPS, LAST_STEPS = 60, 200  # of fitting, between rounds and at the end
 BETA = 0.05
 
@@ -45,7 +55,7 @@ class Synthesis:
     total: float
     column_errors: dict[str, float]
     pair_errors: dict[tuple[str, str], float]
-    other_error: float | None
+    other_errors: dict[tuple[str, str], float]
     measured: tuple[dict[str, Any], ...]
 
 
@@ -64,7 +74,7 @@ class _Run:
     model: Model | None = None
     pairs: list[dict[str, Any]] = field(default_factory=list)
     errors: dict[Pair, float] = field(default_factory=dict)
-    left_over: float | None = None
+    others: dict[Pair, float] = field(default_factory=dict)
 
     def fit(self, steps: int) -> Model:
         """Fit the model to everything measured."""
@@ -86,6 +96,11 @@ def affordable(noise: Noise, amount: Fraction, total: float, columns: int) -> in
         if 0.5 * noise.law(scale).mean_absolute * TYPICAL_CELLS <= WORTHWHILE * total:
             return count
     return 0
+
+
+def rounds_of(pairs: int) -> int:
+    """How many rounds that many pairs are measured in."""
+    return min(MOST_ROUNDS, -(-pairs // A_ROUND))
 
 
 def synthesized(
@@ -148,8 +163,8 @@ def _started(
     owners = [chain[0] for chain in chains]
     measurements = []
     for place, (owner, held, variance) in enumerate(zip(owners, smooth, variances, strict=True)):
-        levels = np.bincount(owner)
-        grouped = np.bincount(owner, weights=held.counts)
+        levels = np.bincount(owner).astype(np.float64)
+        grouped = np.bincount(owner, weights=held.counts).astype(np.float64)
         measurements.append(Measurement((place,), (np.arange(len(levels)),), grouped, variance * levels))
     tree = JunctionTree.of(int(owner.max()) + 1 for owner in owners)
     return _Run(columns, noise, total, smooth, chains, tree, measurements)
@@ -162,9 +177,10 @@ def _measure_pairs(
     progress("counting pairs", 0.1)
     counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
     offered = candidates(run.chains)
-    rate = run.noise.rate(amount * CHOOSING, UNITS, pairs)
+    move = MOVES * UNITS * run.noise.reach.l1 + ROUNDING
+    rate = run.noise.rate(amount * CHOOSING, move, pairs)
     left = amount * (1 - SINGLES - CHOOSING)
-    bounds = np.linspace(0, pairs, -(-pairs // A_ROUND) + 1).round().astype(int).tolist()
+    bounds = np.linspace(0, pairs, rounds_of(pairs) + 1).round().astype(int).tolist()
     for turn, (start, end) in enumerate(pairwise(bounds)):
         progress(f"measuring pairs {start + 1} to {end} of {pairs}", 0.2 + 0.6 * turn / len(bounds))
         _one_round(run, counts, offered, rate, left * Fraction(end - start, pairs), end - start, pairs, rng)
@@ -192,7 +208,7 @@ def _one_round(
         return
     shapes = [[matrices[c][f] for c, f in zip(pick.pair, pick.fineness, strict=True)] for pick in chosen]
     scales = run.noise.scales(amount, [left.shape[0] * right.shape[0] for left, right in shapes])
-    worst = 0.0
+    gap = 0.0
     for pick, (left, right), scale in zip(chosen, shapes, scales, strict=True):
         law = run.noise.law(scale)
         exact = np.rint(left @ counts[pick.pair] @ right.T).astype(np.int64)
@@ -201,11 +217,13 @@ def _one_round(
         run.measurements.append(Measurement(pick.pair, groups, held, law.variance))
         noise_part = law.mean_absolute * held.size
         run.errors[pick.pair] = min(run.errors.get(pick.pair, 1.0), 0.5 * noise_part / run.total)
-        gap = np.abs(held - left @ expected[pick.pair] @ right.T).sum() - noise_part
-        worst = max(worst, float(gap))
+        gap = float(np.abs(held - left @ expected[pick.pair] @ right.T).sum()) - noise_part
         names = [run.columns[c].name for c in pick.pair]
         run.pairs.append({"columns": names, "cells": list(held.shape), "scale": scale})
-    run.left_over = (max(0.0, worst) + slack(rate, len(offered), BETA)) / (2 * run.total)
+    passed = max(0.0, gap) + slack(rate, len(offered), BETA)  # the last pick beat all that were passed over
+    for (one, other), table in expected.items():
+        most = passed + NOISE * sigma * table.size
+        run.others[one, other] = min(1.0, 0.5 * most / run.total)
 
 
 def merged_groups(chain: tuple[Groups, ...], fineness: int) -> Groups:
@@ -236,6 +254,6 @@ def _finished(run: _Run, rows: int, rng: Rng) -> Synthesis:
         total=run.total,
         column_errors={name: min(1.0, half * held.spread) for name, held in zip(names, run.smooth, strict=True)},
         pair_errors={(names[a], names[b]): error for (a, b), error in sorted(run.errors.items())},
-        other_error=run.left_over,
+        other_errors={(names[a], names[b]): error for (a, b), error in run.others.items() if (a, b) not in run.errors},
         measured=tuple(run.pairs),
     )

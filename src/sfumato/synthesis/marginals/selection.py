@@ -1,8 +1,10 @@
 r"""Which pairs of columns to measure, and how finely: the exponential mechanism over pairs and resolutions.
 
-The score of a candidate is the l1 distance between the counts of the pair, merged into its groups, and what the model
-expects there, less the error that measuring them would add.  Both the model and that error are public, so one unit
-moves a score by at most its l1 reach.  Scores are whole numbers in `UNITS` to a count, so that the choice is exact.
+The score of a candidate is how much nearer the model would come to the pair's counts, in l1, if the counts merged into
+the candidate's groups were known, less the error that measuring them would add.  The model and that error are public.
+One row moves the misfit by at most 1 and what remains unexplained by at most 2, so one unit moves a score by at most
+three times its l1 reach.  Scores are whole numbers in `UNITS` to a count, so that the choice is exact; rounding, and
+the floating sums before it, move them by less than 2 units more.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from sfumato.sampling import choose
 from sfumato.synthesis.marginals.levels import Groups
 from sfumato.synthesis.marginals.tree import JunctionTree, Pair
 
-__all__ = ["UNITS", "Candidate", "Scores", "candidates", "picks"]
+__all__ = ["MOVES", "ROUNDING", "UNITS", "Candidate", "Scores", "candidates", "picks"]
 
 UNITS = 16  # to one count
-NOISE = 0.6  # of a cell's standard deviation remains, on average, after fitting; measured on Adult
+MOVES, ROUNDING = 3, 2  # one row moves a score by MOVES counts and ROUNDING units
+NOISE = 0.5  # of a cell's standard deviation remains, on average, after fitting; measured on Adult
 LARGEST_TREE = 400_000  # cells of all bags together
 LARGEST_BAG = 100_000
 
@@ -67,21 +70,33 @@ def scored(
     merging: Sequence[Sequence[Reals]],
     sigma: float,
 ) -> Scores:
-    """The scores of all candidates.  Sums are of whole numbers far below 2^53, and so exact as floats."""
+    """The scores of all candidates."""
     values = np.empty(len(offered), dtype=np.int64)
     held: Pair | None = None
-    gap = np.zeros((0, 0))
     for place, candidate in enumerate(offered):
         if candidate.pair != held:
             held = candidate.pair
-            gap = UNITS * counts[held].astype(np.float64) - np.rint(UNITS * expected[held])
+            table, model = counts[held].astype(np.float64), expected[held]
+            misfit = float(np.abs(table - model).sum())
         left, right = (merging[c][f] for c, f in zip(candidate.pair, candidate.fineness, strict=True))
-        distance = float(np.abs(left @ gap @ right.T).sum())
-        values[place] = int(distance) - round(UNITS * NOISE * sigma * left.shape[0] * right.shape[0])
+        gain = misfit - unexplained(table, model, left, right)
+        values[place] = math.floor(UNITS * (gain - NOISE * sigma * left.shape[0] * right.shape[0]))
     return Scores(tuple(offered), values)
 
 
-def picks(scores: Scores, tree: JunctionTree, count: int, rate: float, rng: Rng) -> tuple[list[Candidate], JunctionTree]:
+def unexplained(table: Reals, model: Reals, left: Reals, right: Reals) -> float:
+    """The l1 distance that would remain if the merged counts were known and the model kept its shape inside groups."""
+    groups = left @ model @ right.T
+    even = np.outer(left.sum(axis=1), right.sum(axis=1))
+    known = left @ table @ right.T
+    inside = left.T @ np.divide(known, groups, out=np.zeros_like(known), where=groups > 0) @ right
+    spread = left.T @ np.where(groups > 0, 0.0, known / even) @ right
+    return float(np.abs(table - model * inside - spread).sum())
+
+
+def picks(
+    scores: Scores, tree: JunctionTree, count: int, rate: float, rng: Rng
+) -> tuple[list[Candidate], JunctionTree]:
     """Up to `count` candidates of different pairs, one after another, and the tree that holds them."""
     chosen: list[Candidate] = []
     taken: set[Pair] = set()

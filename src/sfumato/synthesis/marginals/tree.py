@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 __all__ = ["Bag", "JunctionTree", "Pair"]
 
@@ -72,7 +73,7 @@ class JunctionTree:
             return self
         bags, links = [set(bag) for bag in self.bags], self._links()
         path = self._path(pair)
-        steps = list(zip(path, path[1:], strict=False))
+        steps = list(pairwise(path))
         loose = [frozenset(step) for step in steps if not bags[step[0]] & bags[step[1]]]
         if loose:  # not connected until now: the pair becomes the bridge
             bags.append(set(pair))

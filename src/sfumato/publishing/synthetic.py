@@ -1,0 +1,155 @@
+"""A synthetic table from noisy marginals: the recipe, its preview, and its progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.certificate import NoBoundKnown
+from sfumato.engines import Table
+from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.randomness import Rng
+from sfumato.release import Provenance
+from sfumato.schema import Schema
+from sfumato.synthesis.marginals import MarginalSynthesis, Synthesis
+from sfumato.synthesis.marginals.rounds import LAST_STEPS, STEPS, rounds_of
+from sfumato.synthesis.marginals.selection import LARGEST_TREE
+from sfumato.synthesis.table import SyntheticTable
+
+__all__ = ["SynthesisPreview", "Synthesizing"]
+
+# Seconds of one core, measured on a machine of 2026: a cell swept, a potential fitted, a value read or counted.
+CELL, POTENTIAL, VALUE = 4e-8, 2e-4, 8e-9
+NO_BOUND = NoBoundKnown("the best error of synthetic tables of mixed columns is not known")
+GUESSED = 10_000  # rows that a preview supposes where no size is declared
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPreview:
+    """What a synthetic table would cost and be good at: nothing is spent, no data is read."""
+
+    guarantee: Guarantee
+    columns: int
+    size: int
+    declared: bool
+    column_error: float
+    pairs: int
+    megabytes: float
+    seconds: float
+    unit: str
+
+    def __str__(self) -> str:
+        among = self.columns * (self.columns - 1) // 2
+        supposed = "" if self.declared else " (supposed: declare size= in the schema)"
+        relations = (
+            f"{self.pairs} of {among} pairs measured"
+            if self.pairs
+            else "no pairs measured: columns would be independent"
+        )
+        return (
+            f"synthetic table of {self.columns} columns\n"
+            f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
+            f"  error        for {self.size:,} rows{supposed}: noise of at most {self.column_error:.3f} a column in "
+            f"total variation, before smoothing; {relations}\n"
+            f"  certificate  {NO_BOUND.words()}\n"
+            f"  needs        about {self.megabytes:,.0f} MB and at most {self.seconds:,.0f} s of one core"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesizing:
+    """The recipe of a synthetic table."""
+
+    plan: MarginalSynthesis
+    progress: bool = True
+
+    @classmethod
+    def of(
+        cls, schema: Schema, columns: Sequence[str] | None, spend: Guarantee, rows: int | None, progress: bool = True
+    ) -> Synthesizing:
+        """The synthesizer of these columns that meets `spend`."""
+        names = columns if columns is None or isinstance(columns, str) else tuple(columns)
+        return cls(MarginalSynthesis.calibrate(schema, names, spend, rows), progress)  # type: ignore[arg-type]
+
+    @property
+    def title(self) -> str:
+        """The name unless another is given."""
+        return "synthetic " + ", ".join(column.name for column in self.plan.columns)
+
+    def specification(self) -> dict[str, Any]:
+        """What is asked."""
+        return {
+            "format": SyntheticTable.FORMAT,
+            "columns": [column.name for column in self.plan.columns],
+            "rows": self.plan.rows,
+            "spend": to_record(self.plan.target),
+        }
+
+    def guarantee(self) -> Guarantee:
+        """What the table costs."""
+        return self.plan.guarantee()
+
+    def described(self) -> dict[str, Any]:
+        """The synthesizer, in the ledger."""
+        return {"synthetic": [column.name for column in self.plan.columns], "mechanisms": [self.plan.to_record()]}
+
+    def preview(self) -> SynthesisPreview:
+        """What to expect, from public quantities only."""
+        plan, schema = self.plan, self.plan.schema
+        size = (schema.size or GUESSED) * (schema.unit.rows if schema.size and schema.fixed_size is None else 1)
+        error, pairs = plan.predicted(size)
+        columns = len(plan.columns)
+        couples = columns * (columns - 1) // 2 if pairs else 0
+        steps = rounds_of(pairs) * STEPS + LAST_STEPS if pairs else STEPS
+        cells = min(LARGEST_TREE, 256 * columns**2) if pairs else 256 * columns
+        made = plan.rows or size
+        seconds = steps * (cells * CELL + POTENTIAL * (columns + pairs)) + VALUE * size * (columns + couples)
+        memory = 8 * (256 * couples + 6 * cells + (65_536 + made) * columns)
+        return SynthesisPreview(
+            guarantee=self.guarantee(), columns=columns, size=size, declared=schema.size is not None,
+            column_error=error, pairs=pairs, megabytes=max(1.0, memory / 1e6), seconds=max(1.0, seconds),
+            unit=schema.words(),
+        )  # fmt: skip
+
+    def publish(self, name: str, table: Table, rng: Rng, provenance: Provenance) -> SyntheticTable:
+        """Measure, fit, generate; an interrupt loses the charge and nothing else."""
+        names = tuple(column.name for column in self.plan.columns)
+        with _shown(self.progress) as show:
+            made = self.plan.run(lambda: table.rows(names), rng, show)
+        method = {**self.plan.to_record(), **_record(made)}
+        rows = pa.table({column.name: column.decoded(made.rows[column.name]) for column in self.plan.columns})
+        return SyntheticTable(
+            name, rows, self.plan.schema, self.guarantee(), NO_BOUND, replace(provenance, parts=(method,)),
+            self.plan.target, method,
+        )  # fmt: skip
+
+
+def _record(made: Synthesis) -> dict[str, Any]:
+    """What the run made public besides its rows."""
+    return {
+        "total": made.total,
+        "column_errors": made.column_errors,
+        "pair_errors": [[one, other, error] for (one, other), error in made.pair_errors.items()],
+        "other_errors": [[one, other, error] for (one, other), error in made.other_errors.items()],
+        "measured": list(made.measured),
+    }
+
+
+@contextmanager
+def _shown(wanted: bool) -> Iterator[Callable[[str, float], None]]:
+    """A progress bar beside the results, where there is a terminal to show it."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda words, part: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda words, part: bar.update(task, description=words, completed=part)
