@@ -1,8 +1,9 @@
-"""Candidate points: a normal law of given mean and covariance, folded into the box without moving its first moments.
+"""Candidate points: an elliptic law folded into the box, placed so that its first features are the ones asked for.
 
-The points are public: pairs m + z, m - z with z whitened, so that mean and covariance are met exactly, not on average,
-before points outside the box are pulled to its faces; center and spread are then corrected until mean and E|x|^2 agree
-again.  They are drawn from a fixed seed and are post-processing of what was released.
+The points are public: pairs m + z, m - z, z normal times an independent random length (of squared length two halves of
+a gamma variable of shape two: tables have heavier tails than normal laws), whitened, so that the covariance is met
+exactly, not on average.  Points outside the box are pulled to its faces; center and scale are then corrected until the
+mean of y and of s, as the view sees them, are the goals.  They come from a fixed seed, as post-processing.
 """
 
 from __future__ import annotations
@@ -10,37 +11,41 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.synthesis.smooth.features import View
+
 __all__ = ["candidates"]
 
 Reals = npt.NDArray[np.float64]
 
 SEED = 20141  # of a public design, not of any noise
-INSIDE = 0.999  # means closer to a face leave no room for a spread
-CORRECTIONS = 40
+ROUNDS = 60
+FARTHEST = 3.0  # where a center may go to put most of a column on a face
 
 
-def candidates(mean: Reals, covariance: Reals, count: int) -> Reals:
-    """`count` points (rounded up to pairs) in the box with this mean and, as far as the box allows, this covariance."""
-    goal = np.clip(mean, -INSIDE, INSIDE)
+def candidates(view: View, mean: Reals, radius: float, covariance: Reals, count: int) -> Reals:
+    """`count` points (rounded up to pairs) of the box; `mean` and `radius` are the goals for y and s in the view."""
     values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, 0.0)
-    steps = _white((count + 1) // 2, goal.size) @ (np.sqrt(values)[:, None] * vectors.T)
-    spread = float(values.sum())
-    center, scale = goal.copy(), 1.0
+    steps = _white((count + 1) // 2, mean.size) @ (np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+    center, scale = view.center + view.reach * mean, 1.0
     points = np.clip(center + steps, -1.0, 1.0)
-    for _ in range(CORRECTIONS):
-        free = (np.abs(center + scale * steps) < 1).mean(axis=0)
-        center = np.clip(center + (goal - points.mean(axis=0)) / np.maximum(free, 0.1), -3.0, 3.0)
-        found = float(points.var(axis=0).sum())
-        if found > 0 and spread > 0:
-            scale = min(scale * np.sqrt(spread / found), 10.0)
+    for _ in range(ROUNDS):
+        y, s = view.seen(points)
+        free = (np.abs(points) < 1).mean(axis=0)
+        center = center + view.reach * (mean - y.mean(axis=0)) / np.maximum(free, 0.1)
+        center = np.clip(center, -FARTHEST, FARTHEST)
+        spread = float(points.var(axis=0).sum())
+        wanted = spread + view.width * (radius - float(s.mean()))
+        scale *= float(np.sqrt(np.clip(wanted / max(spread, 1e-12), 0.25, 4.0)))
+        scale = min(max(scale, 1e-3), 30.0)
         points = np.clip(center + scale * steps, -1.0, 1.0)
     return np.asarray(points)
 
 
 def _white(pairs: int, columns: int) -> Reals:
-    """Normal points and their mirror images, with unit covariance where there are enough of them."""
-    z = np.random.default_rng(SEED).standard_normal((pairs, columns))
+    """Steps and their mirror images, with unit covariance where there are enough of them."""
+    rng = np.random.default_rng(SEED)
+    lengths = np.sqrt(rng.gamma(2.0, 0.5, (pairs, 1)))
+    z = lengths * rng.standard_normal((pairs, columns))
     if pairs > columns + 1:
         z = np.linalg.solve(np.linalg.cholesky(z.T @ z / pairs), z.T).T
     return np.concatenate([z, -z])

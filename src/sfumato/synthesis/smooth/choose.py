@@ -20,6 +20,7 @@ __all__ = ["BEYOND", "SPREAD", "Shape", "chosen", "height", "influence", "shares
 BEYOND = BLOCKS[2:]  # measured only when it pays
 
 WIDTH = 3.0  # of the kernels a plan is made for: the middle, on a logarithmic scale, of 2 to 5
+WIDE = 4.0  # of the kernels whose errors the shares balance
 SPREAD = 0.25  # the standard deviation of a column of a typical table
 WORST = 4.0  # standard deviations reached by the worst of ten thousand queries
 MIXED = math.sqrt(2 / 11)  # E of the root of the sum of squared weights in a mixture of ten
@@ -76,7 +77,7 @@ def chosen(shape: Shape, noise: dict[str, float]) -> tuple[str, ...]:
 
 def shares(blocks: tuple[str, ...], shape: Shape, noise: dict[str, float], power: float) -> dict[str, float]:
     """The part of the budget that each block gets."""
-    effects = {block: (influence(block, shape) * noise[block]) ** power for block in blocks}
+    effects = {block: (influence(block, shape, WIDE) * noise[block]) ** power for block in blocks}
     total = sum(effects.values())
     return {block: effect / total for block, effect in effects.items()}
 

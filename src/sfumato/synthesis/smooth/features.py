@@ -64,7 +64,7 @@ class View:
 
     def features(self, points: Reals, blocks: tuple[str, ...]) -> Integers:
         """The blocks of each row side by side, in multiples of 1 / QUANTUM."""
-        y, s = self._seen(points)
+        y, s = self.seen(points)
         parts = [self._block(block, y, s) for block in blocks]
         return np.concatenate(parts, axis=1)
 
@@ -79,7 +79,8 @@ class View:
         """The distance of each row from the center."""
         return np.sqrt(_squares(points - self.center))
 
-    def _seen(self, points: Reals) -> tuple[Reals, Reals]:
+    def seen(self, points: Reals) -> tuple[Reals, Reals]:
+        """y and s of each row."""
         y = (points - self.center) / self.reach
         if self.ball:
             y = y / np.maximum(1.0, np.sqrt(_squares(y)))[:, None]

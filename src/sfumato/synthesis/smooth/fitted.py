@@ -15,6 +15,9 @@ from sfumato.synthesis.smooth.moments import covariance, shrunk, spread
 __all__ = ["Fitted", "fitted"]
 
 HELD = 0.1  # of a standard error: how far weights may move what the candidates already meet
+STANDING = 50  # points, in effect, that must carry the weight
+RELAXED = 20
+FLOOR = 0.05  # of a feature's own spread: no finite set of candidates meets every moment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,35 +53,46 @@ class Fitted:
 
 def fitted(view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float], count: int) -> Fitted:
     """Posterior moments, candidates with these moments, weights that meet the other features."""
-    mean, second = _moments(view, center_error, noisy, errors)
-    points = candidates(mean, second, count)
+    goal, radius, shape = _moments(view, center_error, noisy, errors)
+    points = candidates(view, goal, radius, shape, count)
     features = view.features(points, tuple(noisy)).T / QUANTUM
     goals = np.concatenate(list(noisy.values()))
     actual = np.concatenate([np.full(noisy[block].size, errors[block]) for block in noisy])
-    believed = actual.copy()
-    if not view.ball:  # the candidates have the posterior mean and E|x|^2, better than what was measured: keep them
-        held = mean.size + 1
-        goals[:held] = features[:held].mean(axis=1)
-        believed[:held] *= HELD
-    return Fitted(points, fit(features, goals, believed), features, actual)
+    believed = np.hypot(actual, FLOOR * features.std(axis=1))
+    held = goal.size + 1  # mean and radius: where the candidates are, better than what was measured
+    goals[:held] = features[:held].mean(axis=1)
+    believed[:held] = HELD * np.minimum(actual, features.std(axis=1))[:held]
+    return Fitted(points, _weights(features, goals, believed), features, actual)
 
 
-def _moments(view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float]) -> tuple[Reals, Reals]:
-    """The posterior mean and covariance."""
-    error, moved = view.reach * errors["mean"], view.reach * noisy["mean"]
+def _weights(features: Reals, goals: Reals, believed: Reals) -> Reals:
+    """The fit; goals that leave too few points standing are beyond the candidates and are believed less."""
+    for _ in range(RELAXED):
+        weights = fit(features, goals, believed)
+        if 1 / float(weights @ weights) >= min(STANDING, weights.size / 4):
+            break
+        believed = 1.5 * believed
+    return weights
+
+
+def _moments(
+    view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float]
+) -> tuple[Reals, float, Reals]:
+    """Posterior means of y and s, and the covariance of x."""
+    error, goal = view.reach * errors["mean"], noisy["mean"]
     if view.ball:  # two looks at the mean, each as good as its noise
-        moved = moved * center_error**2 / (center_error**2 + error**2)
-        mean = np.clip(view.center + moved, -1.0, 1.0)
+        goal = goal * center_error**2 / (center_error**2 + error**2)
+        mean = np.clip(view.center + view.reach * goal, -1.0, 1.0)
     else:
-        mean = shrunk(noisy["mean"], error)
+        mean = goal = shrunk(goal, error)
     square = view.level + view.width * float(noisy["radius"][0])
     total = spread(mean, error, square, view.width * errors["radius"])
+    radius = (float(mean @ mean) + total - view.level) / view.width
     if "second" not in noisy:
-        return mean, np.eye(mean.size) * total / mean.size
+        return goal, radius, np.eye(mean.size) * total / mean.size
     rows, columns = np.triu_indices(mean.size)
     matrix = np.zeros((mean.size, mean.size))
     matrix[rows, columns] = noisy["second"] / np.where((rows != columns) & view.ball, np.sqrt(2), 1.0)
-    matrix = matrix + np.triu(matrix, 1).T
-    about = moved if view.ball else mean
-    scatter = view.reach**2 * matrix - np.outer(about, about)
-    return mean, covariance(scatter, view.reach**2 * errors["second"], total)
+    matrix = view.reach**2 * (matrix + np.triu(matrix, 1).T)
+    about = view.reach * goal
+    return goal, radius, covariance(matrix - np.outer(about, about), view.reach**2 * errors["second"], total)

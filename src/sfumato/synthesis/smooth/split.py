@@ -110,7 +110,7 @@ def normal_design(
 
 def _stretch(outside: float, noise: float) -> float:
     """How far beyond the radius to reach: noise grows like g, what clipping hides falls like 0.3 outside / g^3."""
-    return max(1.0, (3 * (0.3 * outside / noise) ** 2) ** 0.125)
+    return max(1.0, math.sqrt(math.sqrt(math.sqrt(3) * 0.3 * outside / noise)))
 
 
 def _normal_budget(target: Approximate | Concentrated) -> tuple[float, float]:
