@@ -12,20 +12,24 @@ randomized response attains the first.  Proof: docs/proofs/privacy-conversions.m
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.privacy.channels import Channel
 from sfumato.privacy.conversions import pure_to_concentrated
 from sfumato.privacy.laws import Array
 from sfumato.privacy.parameters import nonnegative, positive, probability
 
 __all__ = [
+    "FINITE",
     "approximate_max_divergence",
     "chi_square",
     "hockey_stick",
     "kullback_leibler",
     "max_divergence",
+    "output_divergence",
     "pure_kullback_leibler",
     "renyi",
     "squared_hellinger",
@@ -130,6 +134,27 @@ def pure_kullback_leibler(epsilon: float) -> float:
     True
     """
     return pure_to_concentrated(epsilon)
+
+
+FINITE: dict[str, Callable[[object, object], float]] = {
+    "kullback-leibler": kullback_leibler,
+    "total-variation": total_variation,
+    "chi-square": chi_square,
+    "hellinger": squared_hellinger,
+    "max": max_divergence,
+}
+
+
+def output_divergence(kind: str, channel: Channel, first: Sequence[float], second: Sequence[float]) -> float:
+    """The divergence of a channel's outputs when its input is drawn from `first` and from `second`.
+
+    >>> flip = Channel([[0.75, 0.25], [0.25, 0.75]])
+    >>> round(output_divergence("total-variation", flip, [1.0, 0.0], [0.5, 0.5]), 12)
+    0.25
+    """
+    if kind not in FINITE:
+        raise ParameterError(f"kind must be one of {', '.join(FINITE)}, got {kind!r}")
+    return FINITE[kind](channel.output_law(first), channel.output_law(second))
 
 
 def _laws(p: object, q: object) -> tuple[Array, Array]:
