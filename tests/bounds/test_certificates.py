@@ -62,11 +62,14 @@ def test_concentrated_counts_are_near_the_hammersley_chapman_robbins_bound(rho, 
     assert 1 <= found.factor < most
 
 
-def test_declared_sizes_have_the_packing_bound():
+def test_declared_sizes_have_the_better_of_two_bounds():
     for query in (sum("full"), mean("full"), count().where("age >= 18"), sum("age")):
         found = certificate(query, Pure(0.5), adjacency=Replace())
-        assert found.bound_name == "packing"
-        assert 1 <= found.factor < 4
+        assert found.bound_name == "Hammersley-Chapman-Robbins along replacements"
+        assert 1 <= found.factor < 1.45
+    found = certificate(count().where("age >= 18"), Pure(9.0), adjacency=Replace())
+    assert found.bound_name == "packing"
+    assert found.factor >= 1
 
 
 @pytest.mark.parametrize(("query", "declared", "reason"), [

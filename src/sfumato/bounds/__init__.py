@@ -4,6 +4,7 @@ from sfumato.bounds.bounded_tables import packed_mean_error, packed_tail
 from sfumato.bounds.certificates import certify
 from sfumato.bounds.concentrated import concentrated_mean_square
 from sfumato.bounds.counting import count_mean_absolute, count_mean_square
+from sfumato.bounds.fixed_size import fixed_size_mean_square
 from sfumato.bounds.integer_tables import dithered_mean_square, elliptic_mean_square
 from sfumato.bounds.isotropy import isotropy
 from sfumato.bounds.metric import metric_mean_norm, metric_mean_square, metric_quantile
@@ -26,6 +27,7 @@ __all__ = [
     "discrete_record_error",
     "dithered_mean_square",
     "elliptic_mean_square",
+    "fixed_size_mean_square",
     "integer_sum_mean_absolute",
     "integer_sum_mean_square",
     "isotropy",

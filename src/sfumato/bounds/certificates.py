@@ -7,6 +7,9 @@ from typing import Any
 
 from sfumato.bounds.concentrated import concentrated_mean_square
 from sfumato.bounds.counting import count_mean_square
+from sfumato.bounds.curves import certify_density
+from sfumato.bounds.fixed_size import fixed_size_mean_square
+from sfumato.bounds.integer_tables import concentrated_divergence, pure_divergence
 from sfumato.bounds.packing import packed_mean_square
 from sfumato.bounds.reachability import obstacle
 from sfumato.bounds.staircase import integer_sum_mean_square
@@ -16,6 +19,7 @@ from sfumato.privacy.adjacency import AddRemove
 from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.queries.contributions import Segment
 from sfumato.queries.counts import Counts
+from sfumato.queries.functions.density import Density
 from sfumato.queries.linear.workload import Workload
 from sfumato.queries.mean import Mean
 from sfumato.queries.total import Total
@@ -24,12 +28,16 @@ __all__ = ["certify"]
 
 UNBOUNDED = "on integer tables of unbounded size"
 MEASURE = "root mean square error"
+CHAIN = "Hammersley-Chapman-Robbins along replacements"
+LARGEST_LOSS = 300.0  # rho or epsilon, beyond which divergences overflow
 
 
 def certify(question: Any, mechanism: Any) -> Certificate | NoBoundKnown:
     """The certificate of one mechanism on one question."""
     if isinstance(question, Workload):
         return certify_workload(question, mechanism)
+    if isinstance(question, Density):
+        return certify_density(question, mechanism)
     if not isinstance(question, Counts | Total | Mean) or (isinstance(question, Mean) and question.rows is None):
         return NoBoundKnown(_reason(question))
     if question.sensitivity("linf") == 0:
@@ -71,12 +79,21 @@ def _fixed_size(question: Any, claim: Any, achieved: float) -> Certificate | NoB
     size = question.schema.fixed_size
     if question.dimension > 1 or size is None:
         return NoBoundKnown("none is proven here for several numbers, or private sizes, under replacement")
-    if not isinstance(claim, Pure):
-        return NoBoundKnown("none is proven here for replacement without pure privacy")
     moved = question.coordinate_sensitivity()
-    least = packed_mean_square(moved, claim.epsilon, size * moved // 2)
+    if isinstance(claim, Concentrated) and claim.rho <= LARGEST_LOSS:
+        least = fixed_size_mean_square(size * moved, size, concentrated_divergence(claim.rho))
+        among = "concentrated mechanisms on tables of the declared size"
+        return _certificate(achieved, least, CHAIN, among)
+    if not isinstance(claim, Pure):
+        return NoBoundKnown("none is proven here for replacement and approximate privacy")
     among = "pure mechanisms with whole answers on tables of the declared size"
-    return _certificate(achieved, least, "packing", among)
+    chain = 0.0
+    if claim.epsilon <= LARGEST_LOSS:
+        chain = fixed_size_mean_square(size * moved, size, pure_divergence(claim.epsilon))
+    packed = packed_mean_square(moved, claim.epsilon, size * moved // 2)
+    if chain > packed:
+        return _certificate(achieved, chain, CHAIN, "pure mechanisms on tables of the declared size")
+    return _certificate(achieved, packed, "packing", among)
 
 
 def _certificate(achieved: float, least: float, name: str, among: str) -> Certificate | NoBoundKnown:
