@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from curve_figures import covering, densities
 
 from sfumato.mechanisms.process_path import FunctionQuery, ProcessPath, density_sensitivity
 from sfumato.privacy.gaussian import gaussian_delta
@@ -39,12 +40,14 @@ class Size:
     largest: int  # exponent of the number of points
     repeats: int
     paths: int  # of the coverage of bands
+    runs: int  # of the coverage of released curves
+    peer: tuple[int, int]  # rows and points of the kernel estimate that is extrapolated
 
 
 SIZES = {
-    "quick": Size(largest=18, repeats=3, paths=4000),
-    "usual": Size(largest=20, repeats=5, paths=10_000),
-    "full": Size(largest=22, repeats=11, paths=40_000),
+    "quick": Size(largest=18, repeats=3, paths=4000, runs=1000, peer=(20_000, 1000)),
+    "usual": Size(largest=20, repeats=5, paths=10_000, runs=2000, peer=(50_000, 2000)),
+    "full": Size(largest=22, repeats=11, paths=40_000, runs=10_000, peer=(200_000, 5000)),
 }
 
 
@@ -178,6 +181,12 @@ def bands(size: Size, rng: Rng) -> Iterator[Figure]:
         yield Figure(f"paths inside their 95 % band: {name}", share, "0.93 to 0.97", 0.93 <= share <= 0.97)
 
 
+def curves(size: Size, rng: Rng) -> Iterator[Figure]:
+    """Densities of a million rows, and released bands of every kind."""
+    for line in (*densities(*size.peer), *covering(size.runs, rng)):
+        yield Figure(*line)
+
+
 def plot(points: list[dict[str, object]], path: str) -> None:
     """Seconds against points, with n log n beside them."""
     import altair as alt
@@ -189,7 +198,7 @@ def plot(points: list[dict[str, object]], path: str) -> None:
     chart = alt.Chart(alt.InlineData(values=rows)).mark_line(point=True).encode(
         x=alt.X("points:Q", scale=alt.Scale(type="log"), title="grid points"),
         y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="processor seconds for one path"),
-        color=alt.Color("way:N", title=None),
+        color=alt.Color("way:N", title=None, legend=alt.Legend(labelLimit=300)),
     )  # fmt: skip
     chart.properties(width=520, height=340).save(path)
 
@@ -208,7 +217,7 @@ def main() -> None:
         alone(options.alone)
         return
     size, rng, points = SIZES[options.size or "usual"], secure(), list[dict[str, object]]()
-    for part in (millions(), growth(size, rng, points), later(rng), constants(), bands(size, rng)):
+    for part in (millions(), growth(size, rng, points), later(rng), constants(), bands(size, rng), curves(size, rng)):
         for figure in part:
             if options.json:
                 print(json.dumps(asdict(figure)), flush=True)

@@ -16,7 +16,7 @@ from sfumato.curves.waves import Axis, Floats
 
 __all__ = ["Antiderivative", "Expansion", "Reading", "Surface"]
 
-OVERSAMPLED = {1: 24, 2: 16, 3: 8}  # points for each turn of the fastest wave, where suprema are looked for
+OVERSAMPLED = {1: 36, 2: 16, 3: 8}  # points for each turn of the fastest wave, where suprema are looked for
 BLOCK = 1 << 22  # numbers held at a time
 
 
