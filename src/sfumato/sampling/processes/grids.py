@@ -151,6 +151,7 @@ def _eigenvalues(kernel: Kernel, sizes: list[int], steps: list[float]) -> tuple[
     points = np.stack([part.ravel() for part in np.meshgrid(*lags, indexing="ij")], axis=1)
     row = kernel.gram(points, np.zeros((1, len(sizes))))[:, 0].reshape(sizes)
     slack = 8 * math.log2(max(row.size, 2)) * 2.0**-53 * math.sqrt(row.size) * float(np.linalg.norm(row))
+    slack += 64 * 2.0**-53 * row.size * kernel.peak  # the kernel's values are rounded too
     values = np.asarray(fft.rfftn(row).real)
     raised = np.maximum(values, 0.0) + slack
     twice = np.full(values.shape[-1], 2.0)
