@@ -71,6 +71,13 @@ def test_sets_follow_the_channel(k, epsilon):
     check_draws(protocol, other, range(2), 523)
 
 
+def test_lists_follow_the_channel():
+    """The path of short lists: 190 pairs of 20 categories."""
+    protocol = SubsetSelection(20, 2, Fraction(1, 2))
+    assert protocol.listed
+    check_draws(protocol, SubsetSelection(20, 2, Fraction(15, 32)), range(2), 525)
+
+
 def test_pairs_of_members_are_uniform_in_large_sets():
     """40,000 sets of 27 of 100, started from coins: pairs (3, j) occur equally often for all j but the true one."""
     protocol = SubsetSelection(100, 27, Fraction(1, 2))

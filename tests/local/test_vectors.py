@@ -91,9 +91,10 @@ def test_heights_follow_the_law_of_a_cap_and_the_rest():
     t = v[:, 2]
     inside = t >= protocol.gamma
     assert_probability(int(inside.sum()), t.size, float(protocol.toward))
-    assert_distribution(t[inside], lambda shape: _cap_law(shape, protocol.gamma, 1.0), 3.5)
-    assert_distribution(t[~inside], lambda shape: _cap_law(shape, -1.0, protocol.gamma), 3.5)
-    assert_distribution(v[:, 0] / np.sqrt(1 - t**2), lambda shape: _cap_law(shape, -1.0, 1.0), 3.0)
+    # power: a shape 30 % off moves each of these laws by 0.03 to 0.11, at least twice the critical distance
+    assert_distribution(t[inside], lambda shape: _cap_law(shape, protocol.gamma, 1.0), 3.5, 0.3)
+    assert_distribution(t[~inside], lambda shape: _cap_law(shape, -1.0, protocol.gamma), 3.5, 0.3)
+    assert_distribution(v[:, 0] / np.sqrt(1 - t**2), lambda shape: _cap_law(shape, -1.0, 1.0), 3.0, 0.3)
 
 
 def _cap_law(shape, low, high):

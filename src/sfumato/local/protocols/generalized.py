@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
-from sfumato.local.protocols.layouts import unsigned
+from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -106,7 +106,7 @@ class GeneralizedResponse(LocalProtocol):
 
     def tally(self, reports: Reports) -> Tally:
         """How often each category was reported."""
-        return np.bincount(reports, minlength=self.k).astype(np.int64)
+        return counts(reports, self.k)
 
     def estimate(self, tally: Tally, n: int) -> Floats:
         """Unbiased frequencies."""

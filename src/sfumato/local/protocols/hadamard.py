@@ -26,7 +26,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
-from sfumato.local.protocols.layouts import unsigned
+from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import check_reports, shares
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.local.protocols.transforms import hadamard
@@ -113,8 +113,8 @@ class HadamardResponse(LocalProtocol):
     def tally(self, reports: Reports) -> Tally:
         """For each category the sum of its row of signs over the reports of its block."""
         size = self.blocks * self.block
-        counts = np.bincount(reports, minlength=size).astype(np.int64).reshape(self.blocks, self.block)
-        return hadamard(counts)[:, 1:].T.reshape(-1)[: self.k].copy()
+        found = counts(reports, size).reshape(self.blocks, self.block)
+        return hadamard(found)[:, 1:].T.reshape(-1)[: self.k].copy()
 
     def estimate(self, tally: Tally, n: int) -> Floats:
         """Unbiased frequencies."""

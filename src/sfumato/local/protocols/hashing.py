@@ -129,8 +129,8 @@ class LocalHashing(LocalProtocol):
             every = np.arange(self.k)
             hits = _inner(table, a[:, None], every, self.digits) == target[:, None]
             return np.asarray(hits.sum(axis=0, dtype=np.int64))
-        counts = np.bincount(a * g + target, minlength=g ** (self.digits + 1)).astype(np.int64)
-        return _supports(table, counts, self.k, self.digits)
+        histogram = np.bincount(a * g + target, minlength=g ** (self.digits + 1)).astype(np.int64)
+        return _supports(table, histogram, self.k, self.digits)
 
     def estimate(self, tally: Tally, n: int) -> Floats:
         """Unbiased frequencies."""

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["unsigned"]
+from sfumato.local.protocols.protocol import Reports, Tally
+
+__all__ = ["counts", "unsigned"]
+
+BLOCK = 1 << 18  # numbers counted at a time: they stay in the cache
 
 
 def unsigned(high: int) -> np.dtype[Any]:
@@ -17,3 +21,11 @@ def unsigned(high: int) -> np.dtype[Any]:
     """
     size = next(size for size in (1, 2, 4, 8) if high <= 1 << (8 * size))
     return np.dtype(f"<u{size}")
+
+
+def counts(numbers: Reports, high: int) -> Tally:
+    """How often each number below `high` occurs."""
+    out = np.zeros(high, dtype=np.int64)
+    for start in range(0, numbers.size, max(BLOCK, high)):
+        out += np.bincount(numbers[start : start + max(BLOCK, high)], minlength=high)
+    return out

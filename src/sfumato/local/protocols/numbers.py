@@ -18,11 +18,10 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import numbers
 from sfumato.local.protocols.linear import check_reports
-from sfumato.local.protocols.protocol import Floats, LocalProtocol, Reports, Tally
+from sfumato.local.protocols.protocol import Floats, LocalProtocol, Places, Reports, Tally
 
 __all__ = ["STEPS", "Number", "Places", "check_interval", "places"]
 
-Places = npt.NDArray[np.int64]
 STEPS = 1 << 10  # steps of the lattice where the caller does not say: its rounding is far below any local noise
 
 

@@ -22,10 +22,11 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError, ReportError
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Reports", "Tally", "Words"]
+__all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Places", "Reports", "Tally", "Words"]
 
 Words = npt.NDArray[np.uint64]
 Reports = npt.NDArray[np.unsignedinteger[Any]]
+Places = npt.NDArray[np.int64]
 Tally = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Matrix = list[list[Fraction]]

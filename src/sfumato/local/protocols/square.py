@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local.protocols.coercion import numbers
 from sfumato.local.protocols.drawing import check_coin, check_count, loss, meet
-from sfumato.local.protocols.layouts import unsigned
+from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import Places, check_interval, places
 from sfumato.local.protocols.piecewise import draw, informed, window_channel, window_ratio
@@ -108,7 +108,7 @@ class SquareWave(LocalProtocol):
 
     def tally(self, reports: Reports) -> Tally:
         """How often each number was reported."""
-        return np.bincount(reports, minlength=self.cells).astype(np.int64)
+        return counts(reports, self.cells)
 
     def estimate(self, tally: Tally, n: int) -> Floats:
         """The distribution over `points`, by smoothed expectation maximization: not unbiased."""

@@ -27,9 +27,9 @@ from sfumato.errors import ParameterError
 from sfumato.local.protocols.bitmaps import Bitmap, clean, column_sums, random_bits, row_bytes, set_bits, unpack
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
-from sfumato.local.protocols.layouts import unsigned
+from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
-from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
+from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Places, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["SubsetSelection"]
@@ -98,6 +98,9 @@ class SubsetSelection(LocalProtocol):
         for start in range(0, truth.size, step):
             chunk = truth[start : start + step]
             included = coins(self.inclusion, chunk.size, bits)
+            if self.listed and self.size**2 <= self.k:
+                out[start : start + step] = _lists(self.k, included, chunk, self.size, bits)
+                continue
             rows = _others(self.k, self.size, self.size - included, chunk, bits)
             set_bits(rows, chunk, included)
             out[start : start + step] = self._form(rows)
@@ -106,7 +109,7 @@ class SubsetSelection(LocalProtocol):
     def _form(self, rows: Bitmap) -> Reports:
         if not self.listed:
             return rows
-        members = np.nonzero(unpack(rows, self.k))[1]
+        members = np.flatnonzero(unpack(rows, self.k).view(np.bool_)) % self.k
         return members.reshape(-1, self.size).astype(self.dtype)
 
     @property
@@ -135,7 +138,7 @@ class SubsetSelection(LocalProtocol):
     def tally(self, reports: Reports) -> Tally:
         """How many sets hold each category."""
         if self.listed:
-            return np.bincount(reports.reshape(-1), minlength=self.k).astype(np.int64)
+            return counts(reports.reshape(-1), self.k)
         return column_sums(reports, self.k)
 
     def estimate(self, tally: Tally, n: int) -> Floats:
@@ -182,21 +185,49 @@ def _best_size(k: int, ratio: float) -> int:
     return int(np.argmin(((k - 1) * q * (1 - q) + p * (1 - p)) / (p - q) ** 2)) + 1
 
 
-def _others(k: int, size: int, wanted: npt.NDArray[np.int64], own: npt.NDArray[np.int64], bits: Bits) -> Bitmap:
-    """In each row a uniform set of `wanted` categories other than `own`.
+def _lists(k: int, included: npt.NDArray[np.bool_], own: npt.NDArray[np.int64], size: int, bits: Bits) -> Places:
+    """In each row a uniform set of `size` others, of which the first drawn gives way to `own` where it is included.
+
+    Draws with a repetition are drawn again: what is left is uniform on lists without one.
+    """
+    rows = np.empty((own.size, size), dtype=np.int64)
+    waiting = np.arange(own.size)
+    while waiting.size:
+        drawn = uniform(k - 1, waiting.size * size, bits).reshape(-1, size)
+        rows[waiting] = drawn
+        drawn.sort(axis=1)
+        waiting = waiting[np.any(drawn[:, 1:] == drawn[:, :-1], axis=1)]
+    rows += rows >= own[:, None]  # the others are all but own
+    rows[included, 0] = own[included]
+    rows.sort(axis=1)
+    return rows
+
+
+def _others(k: int, size: int, wanted: Places, own: Places, bits: Bits) -> Bitmap:
+    """In each row a uniform set of `wanted` categories other than `own`; the bit of `own` is left in any state.
 
     A set of independent coins is uniform given its size, and stays so when members are added or removed uniformly.
     """
     rows = random_bits(Fraction(32 * size // k, 32), own.size, k, bits)
     set_bits(rows, own, np.zeros(own.size, dtype=bool))
     lacking = wanted - np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
-    active = np.flatnonzero(lacking)
-    while active.size:
-        place = uniform(k, active.size, bits)
-        byte, bit = place >> 3, np.left_shift(np.uint8(1), (place & 7).astype(np.uint8))
-        found = rows[active, byte]
-        fits = ((found & bit != 0) == (lacking[active] < 0)) & (place != own[active])
-        rows[active, byte] = found ^ np.where(fits, bit, np.uint8(0))
-        lacking[active] -= np.where(fits, np.sign(lacking[active]), 0)
-        active = active[lacking[active] != 0]
+    set_bits(rows, own, lacking > 0)  # so that own is neither added nor removed
+    flat, start = rows.reshape(-1), np.arange(own.size) * rows.shape[1]
+    for toggled, missing in ((0, lacking), (1, -lacking)):
+        index = np.flatnonzero(missing > 0)
+        _toggle(flat, start[index], missing[index], k, toggled, bits)
     return rows
+
+
+def _toggle(flat: Bitmap, start: Places, missing: Places, k: int, state: int, bits: Bits) -> None:
+    """In the row at each `start`, turn over `missing` bits that are in `state`, each drawn uniformly."""
+    while start.size:
+        place = uniform(k, start.size, bits)
+        shift = (place & 7).astype(np.uint8)
+        index = start + (place >> 3)
+        found = flat[index]
+        fits = (found >> shift & np.uint8(1)) == state
+        flat[index] = found ^ (fits.view(np.uint8) << shift)
+        missing = missing - fits
+        going = missing > 0
+        start, missing = start[going], missing[going]
