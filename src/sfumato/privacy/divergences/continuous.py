@@ -3,7 +3,8 @@ r"""Divergences of two Laplace or two normal laws on the line, in closed form, r
 Between densities p and q: KL = E_p ln(p/q), chi-square = E_q (p/q - 1)^2, squared Hellinger = 1 - E_q sqrt(p/q), hockey
 stick at e = E_q (p/q - e^e)^+ and total variation, the hockey stick at 0.  Locations and scales may differ; chi-square
 is infinite where the tails of p are too heavy.  ln(p/q) is piecewise linear (Laplace) or quadratic (normal), so
-the event {p > e^e q} is a union of at most two intervals found by its crossings.  Proof: docs/proofs/privacy-conversions.md.
+the event {p > e^e q} is a union of at most two intervals found by its crossings.
+Proof: docs/proofs/privacy-conversions.md.
 """
 
 from __future__ import annotations
