@@ -23,9 +23,9 @@ CITATION = re.compile(r"\b((?:[A-Z][a-z]+){1,5}?(?:EtAl)?(?:19|20)\d\d)\b")
 
 
 def fingerprint(path: Path) -> str:
-    """A hash of what a proof is about: the three methods, the functions of the module and its constants."""
+    """A hash of what a proof is about: the three methods, also inherited ones, the module's functions and constants."""
     tree = ast.parse(path.read_text())
-    parts: list[ast.AST] = []
+    parts: list[ast.AST] = [method for base in bases(tree) for method in base.body if _is_claim(method)]
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.Assign):
             parts.append(node)
@@ -35,6 +35,24 @@ def fingerprint(path: Path) -> str:
             parts += [method for method in methods if private or method.name in METHODS]
     text = "\n".join(ast.dump(_bare(part)) for part in parts if not _is_all(part))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def bases(tree: ast.Module) -> list[ast.ClassDef]:
+    """The classes of this layer that a module's classes inherit from, in the order they are named."""
+    homes = {
+        alias.name: SOURCE.parent / f"{node.module.replace('.', '/')}.py"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sfumato.mechanisms.")
+        for alias in node.names
+    }
+    named = [base.id for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases
+             if isinstance(base, ast.Name) and base.id in homes]  # fmt: skip
+    return [node for name in named for node in ast.parse(homes[name].read_text()).body
+            if isinstance(node, ast.ClassDef) and node.name == name]  # fmt: skip
+
+
+def _is_claim(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name in METHODS
 
 
 def _bare(node: ast.AST) -> ast.AST:

@@ -16,8 +16,6 @@ Assumes.     Nothing beyond random bits: the rounded law is drawn exactly, readi
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,22 +23,22 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Lattice, approximate, smallest_scale
+from sfumato.mechanisms.additive import approximate, smallest_scale
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
+from sfumato.mechanisms.measuring import Measured
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
 from sfumato.queries.linear.choosing import best_measurement
 from sfumato.queries.linear.measurements import Measurement
-from sfumato.queries.linear.reading import answers_of, checked_histogram, measurement_of, normal_margins
+from sfumato.queries.linear.reading import normal_margins
 from sfumato.queries.linear.workload import Workload
-from sfumato.randomness import Rng
 from sfumato.sampling import RoundedNormal
 
 __all__ = ["EllipticGaussian"]
 
 
 @dataclass(frozen=True, slots=True)
-class EllipticGaussian:
+class EllipticGaussian(Measured):
     """Rounded normal noise of standard deviation `sigma` on a measurement; concentrated unless `epsilon` is given."""
 
     query: Workload
@@ -50,8 +48,7 @@ class EllipticGaussian:
 
     def __post_init__(self) -> None:
         RoundedNormal(self.sigma)
-        if isinstance(self.measurement, Mapping):
-            object.__setattr__(self, "measurement", measurement_of(self.measurement))
+        self.read_measurement()
 
     @classmethod
     def calibrate(cls, query: Workload, target: Guarantee, measurement: Measurement | None = None) -> EllipticGaussian:
@@ -64,11 +61,6 @@ class EllipticGaussian:
             sigma = gaussian_sigma(moved, target.epsilon, target.delta)
             return cls(query, smallest_scale(sigma), chosen, target.epsilon)
         raise UnsupportedQuery(f"Gaussian noise needs rho > 0 or delta > 0; it cannot meet {target!r}")
-
-    @property
-    def on_histogram(self) -> bool:
-        """What `release` takes: the counts, not the answers."""
-        return True
 
     @property
     def noise(self) -> RoundedNormal:
@@ -84,27 +76,9 @@ class EllipticGaussian:
             return approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
         return Concentrated(gaussian_rho(moved, self.sigma))
 
-    def error(self, beta: float = 0.05) -> float:
-        """The largest error of a row in lattice units, exceeded with probability at most `beta`."""
-        return float(self.margins(beta / self.query.dimension).max())
-
     def margins(self, beta: float) -> npt.NDArray[np.float64]:
         """For each row a distance that its error exceeds with probability at most `beta`."""
         return normal_margins(self.query, self.measurement, self.sigma, beta)
-
-    @property
-    def root_mean_square(self) -> float:
-        """sqrt(E ||error||_2^2 / d), in lattice units."""
-        return math.sqrt(self.noise.variance * float(self.measurement.variances(self.query.linear).mean()))
-
-    def release(self, answer: Lattice, rng: Rng) -> Lattice:
-        """Measure and add the noise.  `answer` is the exact, secret histogram."""
-        exact = self.measurement.apply(checked_histogram(answer, self.query))
-        return np.asarray(exact + self.noise.sample(self.measurement.size, rng))
-
-    def answers(self, output: Lattice) -> npt.NDArray[np.float64]:
-        """The workload's answers, from the release alone."""
-        return answers_of(self.query, self.measurement, output)
 
     def to_record(self) -> dict[str, Any]:
         """Public parameters."""

@@ -15,8 +15,6 @@ Assumes.     Nothing beyond random bits: counts, A and noise are whole numbers a
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,21 +22,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Lattice, ratio_up, smallest_scale
+from sfumato.mechanisms.additive import ratio_up, smallest_scale
+from sfumato.mechanisms.measuring import Measured
 from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.queries.linear.choosing import best_measurement
 from sfumato.queries.linear.measurements import Measurement
-from sfumato.queries.linear.reading import answers_of, checked_histogram, laplace_margins, measurement_of
+from sfumato.queries.linear.reading import laplace_margins
 from sfumato.queries.linear.workload import Workload
-from sfumato.randomness import Rng
 from sfumato.sampling import DiscreteLaplace
 
 __all__ = ["Strategy"]
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Measured):
     """Laplace noise of a given scale on a measurement of the histogram below a workload."""
 
     query: Workload
@@ -47,8 +45,7 @@ class Strategy:
 
     def __post_init__(self) -> None:
         DiscreteLaplace(self.scale)
-        if isinstance(self.measurement, Mapping):
-            object.__setattr__(self, "measurement", measurement_of(self.measurement))
+        self.read_measurement()
 
     @classmethod
     def calibrate(cls, query: Workload, target: Guarantee, measurement: Measurement | None = None) -> Strategy:
@@ -62,11 +59,6 @@ class Strategy:
         return cls(query, scale, chosen)
 
     @property
-    def on_histogram(self) -> bool:
-        """What `release` takes: the counts, not the answers."""
-        return True
-
-    @property
     def noise(self) -> DiscreteLaplace:
         """The law of each measurement's noise."""
         return DiscreteLaplace(self.scale)
@@ -75,27 +67,9 @@ class Strategy:
         """What one release costs between tables `distance` units apart."""
         return Pure(ratio_up(distance * _moved(self.query, self.measurement), self.scale))
 
-    def error(self, beta: float = 0.05) -> float:
-        """The largest error of a row in lattice units, exceeded with probability at most `beta`."""
-        return float(self.margins(beta / self.query.dimension).max())
-
     def margins(self, beta: float) -> npt.NDArray[np.float64]:
         """For each row a distance that its error exceeds with probability at most `beta`."""
         return laplace_margins(self.query, self.measurement, self.scale, self.noise.variance, beta)
-
-    @property
-    def root_mean_square(self) -> float:
-        """sqrt(E ||error||_2^2 / d), in lattice units."""
-        return math.sqrt(self.noise.variance * float(self.measurement.variances(self.query.linear).mean()))
-
-    def release(self, answer: Lattice, rng: Rng) -> Lattice:
-        """Measure and add the noise.  `answer` is the exact, secret histogram."""
-        exact = self.measurement.apply(checked_histogram(answer, self.query))
-        return np.asarray(exact + self.noise.sample(self.measurement.size, rng))
-
-    def answers(self, output: Lattice) -> npt.NDArray[np.float64]:
-        """The workload's answers, from the release alone."""
-        return answers_of(self.query, self.measurement, output)
 
     def to_record(self) -> dict[str, Any]:
         """Public parameters."""
