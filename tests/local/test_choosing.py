@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.local.choosing import choose, rank
+from sfumato.local.choosing import choose, choose_mean, rank, rank_means
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import seeded
 
@@ -68,6 +68,15 @@ def test_ranks_are_sorted_and_say_what_they_cost():
     assert "typical error" in str(ranked[0])
     assert rank(100, Pure(1.0), 20_000)[0].total_variance == pytest.approx(ranked[0].total_variance / 2)
     assert all(c.protocol.guarantee().implies(Approximate(1.0, 0.01)) for c in rank(9, Approximate(1.0, 0.01), 5))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.6, 1.3, 3.0, 5.0, 12.0])
+def test_means_take_the_least_worst_variance(epsilon):
+    ranked = rank_means(-1, 1, Pure(epsilon), 1)
+    pick = choose_mean(-1, 1, Pure(epsilon), 1)
+    assert {c.protocol.name for c in ranked} == {"window", "hybrid", "piecewise", "duchi", "laplace"}
+    assert pick.total_variance <= 1.01 * min(c.protocol.variance(1)[0] for c in ranked)
+    assert pick.protocol.guarantee().implies(Pure(epsilon))
 
 
 def test_huge_domains_leave_those_that_can():

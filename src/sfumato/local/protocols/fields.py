@@ -51,19 +51,17 @@ def field(order: int) -> Field:
     digits = np.arange(order)[:, None] // powers % p
     plus = ((digits[:, None] + digits[None]) % p) @ powers
     minus = ((digits[:, None] - digits[None]) % p) @ powers
-    for tail in digits:  # x^r = -(tail), the first choice that leaves no divisors of zero
-        times = _products(digits, tail, p, powers)
-        if np.all(times[1:, 1:] > 0):
-            break
-    return Field(order, plus, minus, times)
+    short = digits[: p ** (r // 2 + 1)]  # if x^r + tail has factors, one of them is among these
+    tail = next(tail for tail in digits if np.all(_products(short, digits, tail, p, powers)[1:, 1:] > 0))
+    return Field(order, plus, minus, _products(digits, digits, tail, p, powers))
 
 
-def _products(digits: Table, tail: Table, p: int, powers: Table) -> Table:
+def _products(left: Table, right: Table, tail: Table, p: int, powers: Table) -> Table:
     """All products of polynomials modulo x^r + tail."""
     r = powers.size
-    product = np.zeros((len(digits), len(digits), 2 * r - 1), dtype=np.int64)
+    product = np.zeros((len(left), len(right), 2 * r - 1), dtype=np.int64)
     for i in range(r):
-        product[:, :, i : i + r] += digits[:, None, i : i + 1] * digits[None]
+        product[:, :, i : i + r] += left[:, None, i : i + 1] * right[None]
     for i in range(2 * r - 2, r - 1, -1):
         product[:, :, i - r : i] -= product[:, :, i : i + 1] % p * tail
     return np.asarray((product[:, :, :r] % p) @ powers)
