@@ -26,15 +26,17 @@ def candidates(view: View, mean: Reals, radius: float, covariance: Reals, count:
     """`count` points (rounded up to pairs) of the box; `mean` and `radius` are the goals for y and s in the view."""
     values, vectors = np.linalg.eigh(covariance)
     steps = _white((count + 1) // 2, mean.size) @ (np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
-    center, scale = view.center + view.reach * mean, 1.0
+    aim = view.center + view.reach * mean
+    center, scale = aim, 1.0
     points = np.clip(center + steps, -1.0, 1.0)
     for _ in range(ROUNDS):
         y, s = view.seen(points)
         free = (np.abs(points) < 1).mean(axis=0)
         center = center + view.reach * (mean - y.mean(axis=0)) / np.maximum(free, 0.1)
         center = np.clip(center, -FARTHEST, FARTHEST)
-        spread = float(points.var(axis=0).sum())
-        wanted = spread + view.width * (radius - float(s.mean()))
+        spread, here = float(points.var(axis=0).sum()), points.mean(axis=0)
+        drift = float(here @ here - aim @ aim)  # of |mean|^2, which the center will put right
+        wanted = spread + view.width * (radius - float(s.mean())) + drift
         scale *= float(np.sqrt(np.clip(wanted / max(spread, 1e-12), 0.25, 4.0)))
         scale = min(max(scale, 1e-3), 30.0)
         points = np.clip(center + scale * steps, -1.0, 1.0)

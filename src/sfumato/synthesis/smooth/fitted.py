@@ -86,7 +86,8 @@ def _moments(
     else:
         mean = goal = shrunk(goal, error)
     square = view.level + view.width * float(noisy["radius"][0])
-    total = spread(mean, error, square, view.width * errors["radius"])
+    mean, total = spread(mean, error, square, view.width * errors["radius"])
+    goal = (mean - view.center) / view.reach
     radius = (float(mean @ mean) + total - view.level) / view.width
     if "second" not in noisy:
         return goal, radius, np.eye(mean.size) * total / mean.size

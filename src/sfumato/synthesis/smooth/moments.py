@@ -7,6 +7,8 @@ With noise beyond the box everything tends to the middle of the box with a typic
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,15 +32,22 @@ def shrunk(mean: Reals, error: float) -> Reals:
     return np.asarray(common + kept * (clipped - float(clipped.mean())))
 
 
-def spread(mean: Reals, error: float, square: float, square_error: float) -> float:
-    """The variance of all columns together: E|x|^2, as far as it is believed, less what the means explain."""
+def spread(mean: Reals, error: float, square: float, square_error: float) -> tuple[Reals, float]:
+    """The means and the variance of all columns together, their squares adding up to E|x|^2 as far as it is believed.
+
+    E|x|^2 is one number and far more precise than |mean|^2, so where both leave no room for a variance the means give.
+    """
     d = mean.size
     explained = float(mean @ mean)
     prior = explained + TYPICAL * d
     doubt = (DOUBT * d) ** 2 + 4 * explained * error**2
     kept = doubt / (doubt + square_error**2)
-    believed = prior + kept * (square - prior)
-    return float(np.clip(believed - explained, LEAST * d, d))
+    believed = float(np.clip(prior + kept * (square - prior), 2 * LEAST * d, d))
+    least = min(max(LEAST * d, error * math.sqrt(explained)), 0.3 * believed)
+    if explained > believed - least:
+        mean = mean * math.sqrt((believed - least) / explained)
+        return mean, least
+    return mean, believed - explained
 
 
 def covariance(second: Reals, error: float, total: float) -> Reals:
