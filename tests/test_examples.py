@@ -66,3 +66,10 @@ def test_the_quickstart_runs(tmp_path):
     assert "would cost   pure differential privacy with epsilon = 0.5" in said
     assert "within a factor 1.0" in said
     assert "left to spend Pure(epsilon=1.4)" in said
+
+
+def test_the_curves_run(tmp_path):
+    said = python(EXAMPLES / "curves.py", "--people", 3000, "--homes", 400, cwd=tmp_path)
+    assert "everywhere at once" in said
+    assert "of working age" in said
+    assert "19:00" in said
