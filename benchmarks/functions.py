@@ -25,7 +25,7 @@ from sfumato.mechanisms.process_path import FunctionQuery, ProcessPath, density_
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate
 from sfumato.randomness import Rng, secure
-from sfumato.sampling.processes import Fourier, MarkovPath, grid_path, series_path, supremum_quantile
+from sfumato.sampling.processes import MarkovPath, Torus, grid_path, series_path, supremum_quantile
 from sfumato.sampling.processes.kernels import Gaussian, Matern12, Matern32, Matern52, Tensor
 
 MILLION = 1_000_000
@@ -70,7 +70,7 @@ def _markov(kernel: object, count: int, rng: Rng) -> None:
 
 
 def _series(count: int, rng: Rng) -> None:
-    basis = Fourier((0.0,), (1.0,), (1.2,), (160,))
+    basis = Torus((0.0,), (1.0,), (1.2,), (160,))
     series_path(Gaussian(0.01), basis, rng).on_grid((count,))
 
 
@@ -170,8 +170,8 @@ def constants() -> Iterator[Figure]:
 def bands(size: Size, rng: Rng) -> Iterator[Figure]:
     """How often a path leaves its simultaneous 95 % band, on a fine grid."""
     for name, basis, kernel in [
-        ("Gaussian kernel, length 0.05", Fourier((0.0,), (1.0,), (1.5,), (40,)), Gaussian(0.05)),
-        ("Matern 5/2, length 0.2", Fourier((0.0,), (1.0,), (2.0,), (80,)), Matern52(0.2)),
+        ("Gaussian kernel, length 0.05", Torus((0.0,), (1.0,), (1.5,), (40,)), Gaussian(0.05)),
+        ("Matern 5/2, length 0.2", Torus((0.0,), (1.0,), (2.0,), (80,)), Matern52(0.2)),
     ]:
         band = supremum_quantile(basis, tuple(np.sqrt(basis.weights(kernel)).tolist()), 0.05)
         inside = sum(

@@ -13,9 +13,9 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import (
     MECHANISMS,
     NIM,
+    Coefficients,
     DiscreteGaussian,
     EllipticGaussian,
-    Expansion,
     Exponential,
     Gaussian,
     KeyDiscovery,
@@ -42,7 +42,7 @@ from sfumato.queries.components import pca
 from sfumato.queries.functions.density import density
 from sfumato.queries.thresholds import thresholds
 from sfumato.randomness import seeded
-from sfumato.sampling.processes import Fourier
+from sfumato.sampling.processes import Torus
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Subsets, Texts
 
@@ -57,7 +57,7 @@ DENSITY = bind(density("x", bandwidth=4.0), PEOPLE)
 KEYS = bind(count().by(discovered("k")), PEOPLE)
 PURE, APPROXIMATE, CONCENTRATED = Pure(0.7), Approximate(0.7, 1e-4), Concentrated(0.3)
 PREFIXES = bind(Query.from_record({"query": "workload", "by": ["x"], "workload": [{"rows": ["prefix"]}]}), PEOPLE)
-CURVE = Expansion("curve", Fourier((0.0,), (1.0,), (1.5,), (1,)), (0.5, 0.2, 0.2), l2=40.0)
+CURVE = Coefficients("curve", Torus((0.0,), (1.0,), (1.5,), (1,)), (0.5, 0.2, 0.2), l2=40.0)
 CENTERED, UNCENTERED = bind(pca(["x"], 1), PEOPLE), bind(pca(["x"], 1, center=False), PEOPLE)
 GRID = bind(thresholds("x", rows=3), PEOPLE)
 RANKS = [Ranks.counted(np.array([1, 4, 9]), np.array([3, 1, 5]))]

@@ -11,23 +11,23 @@ from scipy import stats
 from sfumato.auditing import audit
 from sfumato.bounds.concentrated import concentrated_mean_square
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms import Expansion, Gaussian, Process, Vector
+from sfumato.mechanisms import Coefficients, Gaussian, Process, Vector
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
 from sfumato.sampling import RoundedNormal
-from sfumato.sampling.processes import Fourier, kernels
+from sfumato.sampling.processes import Torus, kernels
 from statistical import ALPHA, SAMPLES, assert_law
 
-BASIS = Fourier((0.0,), (1.0,), (1.6,), (20,))
+BASIS = Torus((0.0,), (1.0,), (1.6,), (20,))
 KERNEL = kernels.Gaussian(0.1)
 WEIGHTS = BASIS.weights(KERNEL)
 STEPS = 2.0**20  # of the lattice in one standard unit of a coefficient
 
 
-def kernel_sum(rows: float = 1.0) -> Expansion:
+def kernel_sum(rows: float = 1.0) -> Coefficients:
     """sum_i K(x_i, .) with K the cut-off kernel: a record moves it by sqrt(K(x, x)), rounding by sqrt(features)."""
     moved = rows * math.sqrt(WEIGHTS.sum()) * STEPS + math.sqrt(BASIS.features)
-    return Expansion("kernel sum", BASIS, tuple(np.sqrt(WEIGHTS) / STEPS), l2=moved)
+    return Coefficients("kernel sum", BASIS, tuple(np.sqrt(WEIGHTS) / STEPS), l2=moved)
 
 
 def coefficients(records) -> np.ndarray:
@@ -35,8 +35,8 @@ def coefficients(records) -> np.ndarray:
     return np.rint(BASIS.design(np.asarray(records)).sum(axis=0) * np.sqrt(WEIGHTS) * STEPS).astype(np.int64)
 
 
-def small(l2: float = 2.0) -> Expansion:
-    return Expansion("small", Fourier((0.0,), (1.0,), (1.5,), (1,)), (1.0, 0.5, 0.5), l2=l2)
+def small(l2: float = 2.0) -> Coefficients:
+    return Coefficients("small", Torus((0.0,), (1.0,), (1.5,), (1,)), (1.0, 0.5, 0.5), l2=l2)
 
 
 # claims
@@ -122,7 +122,7 @@ def test_the_claims_assume_nothing():
 
 
 def test_noise_is_the_rounded_normal():
-    many = Expansion("many", Fourier((0.0,), (1.0,), (2.0,), (SAMPLES // 2,)), (1.0,) * (SAMPLES + 1), l2=1.0)
+    many = Coefficients("many", Torus((0.0,), (1.0,), (2.0,), (SAMPLES // 2,)), (1.0,) * (SAMPLES + 1), l2=1.0)
     noise = Process(many, 3.0).release(np.zeros(SAMPLES + 1, dtype=np.int64), seeded(13))
     assert_law(noise, RoundedNormal(3.0).pmf, (RoundedNormal(2.7).pmf, RoundedNormal(3.3).pmf))
 
@@ -202,11 +202,11 @@ def test_refuses_targets_it_cannot_meet(target):
 
 def test_refuses_what_does_not_fit():
     with pytest.raises(ParameterError, match="units must be 3"):
-        Expansion("short", small().basis, (1.0,), l2=1.0)
+        Coefficients("short", small().basis, (1.0,), l2=1.0)
     with pytest.raises(ParameterError, match="not negative"):
-        Expansion("negative", small().basis, (1.0, -1.0, 1.0), l2=1.0)
+        Coefficients("negative", small().basis, (1.0, -1.0, 1.0), l2=1.0)
     with pytest.raises(ParameterError, match="l2"):
-        Expansion("endless", small().basis, (1.0, 1.0, 1.0), l2=math.inf)
+        Coefficients("endless", small().basis, (1.0, 1.0, 1.0), l2=math.inf)
     with pytest.raises(ParameterError, match="norm must be l2"):
         small().sensitivity("l1")
     with pytest.raises(ParameterError, match="beta"):

@@ -10,13 +10,13 @@ from scipy import stats
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
 from sfumato.sampling.bodies.reals import normals
-from sfumato.sampling.processes import Fourier, Series, series_path, supremum_quantile
+from sfumato.sampling.processes import Series, Torus, series_path, supremum_quantile
 from sfumato.sampling.processes.kernels import Gaussian, Matern12, Matern52, Tensor
 from statistical import ALPHA
 
-LINE = Fourier((0.0,), (1.0,), (1.6,), (40,))
-PLANE = Fourier((0.0, -1.0), (1.0, 1.0), (1.8, 3.0), (6, 7))
-SOLID = Fourier((0.0,) * 3, (1.0,) * 3, (2.0,) * 3, (2, 3, 2))
+LINE = Torus((0.0,), (1.0,), (1.6,), (40,))
+PLANE = Torus((0.0, -1.0), (1.0, 1.0), (1.8, 3.0), (6, 7))
+SOLID = Torus((0.0,) * 3, (1.0,) * 3, (2.0,) * 3, (2, 3, 2))
 KERNELS = {LINE: Gaussian(0.1), PLANE: Tensor((Gaussian(0.3), Matern52(0.5))), SOLID: Gaussian(0.5, 3)}
 bases = pytest.mark.parametrize("basis", [LINE, PLANE, SOLID], ids=["line", "plane", "solid"])
 
@@ -93,7 +93,7 @@ def test_quantiles_of_suprema_are_never_too_small_and_sharp(basis):
 
 def test_quantiles_of_one_number_are_those_of_a_normal():
     """A single constant: the supremum is |z|; simulated limits within 3 % above, the tails a proven bound."""
-    basis = Fourier((0.0,), (1.0,), (1.0,), (0,))
+    basis = Torus((0.0,), (1.0,), (1.0,), (0,))
     for beta in (0.5, 0.05, 0.003, 1e-4, 1e-9):
         truth = -stats.norm.ppf(beta / 2)
         assert truth <= supremum_quantile(basis, (1.0,), beta) <= truth * 1.12
@@ -137,13 +137,13 @@ def test_records_bring_the_same_function_back(basis):
 
 def test_refusals_name_the_argument():
     with pytest.raises(ParameterError, match="1 to 3 dimensions, got 10"):
-        Fourier((0.0,) * 10, (1.0,) * 10, (2.0,) * 10, (1,) * 10)
+        Torus((0.0,) * 10, (1.0,) * 10, (2.0,) * 10, (1,) * 10)
     with pytest.raises(ParameterError, match="one entry for each axis"):
-        Fourier((0.0,), (1.0, 1.0), (2.0,), (1,))
+        Torus((0.0,), (1.0, 1.0), (2.0,), (1,))
     with pytest.raises(ParameterError, match="low < high <= low"):
-        Fourier((0.0,), (1.0,), (0.5,), (1,))
+        Torus((0.0,), (1.0,), (0.5,), (1,))
     with pytest.raises(ParameterError, match="features"):
-        Fourier((0.0,), (1.0,), (2.0,), (10**6,))
+        Torus((0.0,), (1.0,), (2.0,), (10**6,))
     with pytest.raises(ParameterError, match="kernel has dimension 2"):
         LINE.weights(Gaussian(1.0, 2))
     with pytest.raises(ParameterError, match="81, one for each"):

@@ -11,7 +11,7 @@ from sfumato.mechanisms.nim import NIM
 from sfumato.mechanisms.noise_body import NoiseBody
 from sfumato.mechanisms.noisy_covariance import NoisyCovariance
 from sfumato.mechanisms.permute_and_flip import PermuteAndFlip
-from sfumato.mechanisms.process import Expansion, Process
+from sfumato.mechanisms.process import Coefficients, Process
 from sfumato.mechanisms.public import Public
 from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.mechanisms.recursive_quantiles import RecursiveQuantiles
@@ -25,9 +25,9 @@ __all__ = [
     "ADDITIVE",
     "MECHANISMS",
     "NIM",
+    "Coefficients",
     "DiscreteGaussian",
     "EllipticGaussian",
-    "Expansion",
     "Exponential",
     "Gaussian",
     "KeyDiscovery",

@@ -38,7 +38,7 @@ from sfumato.randomness import Rng
 from sfumato.sampling import RoundedNormal
 from sfumato.sampling.processes.suprema import Basis, supremum_quantile
 
-__all__ = ["Expandable", "Expansion", "Process"]
+__all__ = ["Coefficients", "Expandable", "Process"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class Expandable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class Coefficients:
     """A bare function-valued query, for the mechanism used by itself."""
 
     name: str
@@ -101,8 +101,8 @@ class Expansion:
 class Process:
     """Rounded normal noise on the coefficients of a function; the claim is concentrated unless `epsilon` is given.
 
-    >>> from sfumato.sampling.processes.fourier import Fourier
-    >>> curve = Expansion("curve", Fourier((0.0,), (1.0,), (2.0,), (1,)), (0.5, 0.25, 0.25), l2=6.0)
+    >>> from sfumato.sampling.processes.torus import Torus
+    >>> curve = Coefficients("curve", Torus((0.0,), (1.0,), (2.0,), (1,)), (0.5, 0.25, 0.25), l2=6.0)
     >>> Process(curve, sigma=12.0).guarantee()
     Concentrated(rho=0.125)
     """

@@ -3,23 +3,23 @@
 from typing import Any
 
 from sfumato.errors import SchemaError
-from sfumato.sampling.processes.fourier import Fourier
 from sfumato.sampling.processes.grids import GridPath, grid_path
 from sfumato.sampling.processes.kernels import Kernel, kernel_from
 from sfumato.sampling.processes.markov import MarkovPath, is_markov
 from sfumato.sampling.processes.path import DensePath, Path
 from sfumato.sampling.processes.series import Series, series_path
 from sfumato.sampling.processes.suprema import Basis, supremum_quantile
+from sfumato.sampling.processes.torus import Torus
 
 __all__ = [
     "Basis",
     "DensePath",
-    "Fourier",
     "GridPath",
     "Kernel",
     "MarkovPath",
     "Path",
     "Series",
+    "Torus",
     "grid_path",
     "kernel_from",
     "path_from",

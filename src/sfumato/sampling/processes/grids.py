@@ -18,11 +18,11 @@ from scipy import fft
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies.reals import normals
-from sfumato.sampling.processes.fourier import Fourier, waves_on_line
 from sfumato.sampling.processes.kernels import Gaussian, Kernel, Matern, Periodic, Scaled, Sum, Tensor
 from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.processes.path import MOST_POINTS, NUGGET
 from sfumato.sampling.processes.series import series_path
+from sfumato.sampling.processes.torus import Torus, waves_on_line
 
 __all__ = ["GridPath", "grid_path", "is_stationary"]
 
@@ -110,7 +110,7 @@ def _periodic(kernel: Periodic, axis: Reals, rng: Rng) -> GridPath:
     degree = 1
     while (last := kernel.coefficients(np.array([[degree], [degree + 1]]), (kernel.period,)))[0] > LEFT_OUT:
         degree *= 2
-    basis = Fourier((0.0,), (kernel.period,), (kernel.period,), (degree,))
+    basis = Torus((0.0,), (kernel.period,), (kernel.period,), (degree,))
     series = series_path(kernel, basis, rng)
     left = 2 * float(last[1]) / (1 - float(last[1] / last[0])) if last[0] > 0 else 0.0  # ratios of neighbors fall
     extra = left * axis.size * (1 + 1e-6)

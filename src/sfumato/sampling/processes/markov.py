@@ -21,7 +21,7 @@ from sfumato.randomness import Rng
 from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Kernel, Matern, Scaled, kernel_from, points_of
 from sfumato.sampling.processes.kernels.kernel import Reals
-from sfumato.sampling.processes.path import _refuse_closed
+from sfumato.sampling.processes.path import refuse_closed
 
 __all__ = ["MarkovPath", "is_markov"]
 
@@ -69,7 +69,7 @@ class MarkovPath:
 
     def at(self, points: npt.ArrayLike, rng: Rng) -> Reals:
         """The values at the points: those already shown again, the others drawn given them."""
-        _refuse_closed(self._open)
+        refuse_closed(self._open)
         asked = points_of("points", points, 1)[:, 0] + 0.0
         if asked.size:
             merged = np.union1d(self._points, asked)
@@ -84,7 +84,7 @@ class MarkovPath:
 
     def to_record(self) -> dict[str, Any]:
         """The whole state, from which the path goes on: as secret as the path is."""
-        _refuse_closed(self._open)
+        refuse_closed(self._open)
         return {
             "path": "markov", "kernel": self.kernel.to_record(), "points": self._points.tolist(),
             "states": self._states.tolist(),

@@ -20,7 +20,7 @@ from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Kernel, kernel_from, points_of
 from sfumato.sampling.processes.kernels.kernel import Reals
 
-__all__ = ["MOST_POINTS", "NUGGET", "DensePath", "Path"]
+__all__ = ["MOST_POINTS", "NUGGET", "DensePath", "Path", "refuse_closed"]
 
 NUGGET = 1e-8  # of the peak; rounding errors of a factor of MOST_POINTS rows stay below 6e-9 of it
 MOST_POINTS = 4096
@@ -72,7 +72,7 @@ class DensePath:
 
     def at(self, points: npt.ArrayLike, rng: Rng) -> Reals:
         """The values at the points: those already shown again, the others drawn given them."""
-        _refuse_closed(self._open)
+        refuse_closed(self._open)
         asked = points_of("points", points, self.kernel.dimension) + 0.0  # minus zero is zero
         keys = [row.tobytes() for row in asked]
         fresh = {key: row for key, row in zip(keys, asked, strict=True) if key not in self._places}
@@ -92,7 +92,7 @@ class DensePath:
 
     def to_record(self) -> dict[str, Any]:
         """The whole state, from which the path goes on: as secret as the path is."""
-        _refuse_closed(self._open)
+        refuse_closed(self._open)
         return {
             "path": "dense", "kernel": self.kernel.to_record(), "points": self._points.tolist(),
             "values": self._values.tolist(), "normals": self._normals.tolist(),
@@ -148,6 +148,7 @@ def _factor_of(covariance: Reals) -> Reals:
         ) from None
 
 
-def _refuse_closed(is_open: bool) -> None:
+def refuse_closed(is_open: bool) -> None:
+    """Refuse to go on with a path that is closed."""
     if not is_open:
         raise ParameterError("path is closed: its noise is forgotten, so no further values can be drawn")

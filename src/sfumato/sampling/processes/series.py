@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies.reals import normals
-from sfumato.sampling.processes.fourier import Fourier
 from sfumato.sampling.processes.kernels import Kernel
 from sfumato.sampling.processes.kernels.kernel import Reals
+from sfumato.sampling.processes.torus import Torus
 
 __all__ = ["Series", "series_path"]
 
@@ -22,11 +22,11 @@ __all__ = ["Series", "series_path"]
 class Series:
     """sum_k coefficients_k phi_k: evaluable anywhere, saved as numbers.
 
-    >>> Series(Fourier((0.0,), (1.0,), (2.0,), (1,)), (1.0, 0.0, 2.0)).at([0.0]).tolist()
+    >>> Series(Torus((0.0,), (1.0,), (2.0,), (1,)), (1.0, 0.0, 2.0)).at([0.0]).tolist()
     [1.0]
     """
 
-    basis: Fourier
+    basis: Torus
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -51,10 +51,10 @@ class Series:
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Series:
         """The series that `to_record` wrote."""
-        return cls(Fourier.from_record(record["basis"]), tuple(record["coefficients"]))
+        return cls(Torus.from_record(record["basis"]), tuple(record["coefficients"]))
 
 
-def series_path(kernel: Kernel, basis: Fourier, rng: Rng) -> Series:
+def series_path(kernel: Kernel, basis: Torus, rng: Rng) -> Series:
     """One path of the kernel made periodic and cut off: independent normal coefficients of variances w_k."""
     scales = np.sqrt(basis.weights(kernel))
     return Series(basis, tuple((scales * normals((basis.features,), rng)).tolist()))

@@ -19,7 +19,7 @@ from sfumato.errors import ParameterError
 from sfumato.sampling.processes.kernels import Kernel, points_of
 from sfumato.sampling.processes.kernels.kernel import Integers, Reals, positive
 
-__all__ = ["Fourier", "waves_on_line"]
+__all__ = ["Torus", "waves_on_line"]
 
 MOST_AXES = 3
 MOST_FEATURES = 200_000
@@ -37,10 +37,10 @@ UP = 1 + 1e-12  # over the rounding of sums of nonnegative terms
 
 
 @dataclass(frozen=True, slots=True)
-class Fourier:
+class Torus:
     """Products of cosines and sines up to `degrees` on the torus of `periods`, for functions on the box [low, high].
 
-    >>> Fourier((0.0,), (1.0,), (2.0,), (1,)).design([0.0, 0.5]).round(3).tolist()
+    >>> Torus((0.0,), (1.0,), (2.0,), (1,)).design([0.0, 0.5]).round(3).tolist()
     [[1.0, 1.414, 0.0], [1.0, 0.0, 1.414]]
     """
 
@@ -162,12 +162,12 @@ class Fourier:
     def to_record(self) -> dict[str, Any]:
         """Public parameters."""
         return {
-            "basis": "fourier", "low": list(self.low), "high": list(self.high), "periods": list(self.periods),
+            "basis": "torus", "low": list(self.low), "high": list(self.high), "periods": list(self.periods),
             "degrees": list(self.degrees),
         }  # fmt: skip
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Fourier:
+    def from_record(cls, record: dict[str, Any]) -> Torus:
         """The basis that `to_record` wrote."""
         return cls(*(tuple(record[name]) for name in ("low", "high", "periods", "degrees")))
 
