@@ -6,14 +6,16 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import CASES, NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.errors import ParameterError, ReportError
-from sfumato.local.protocols import PROTOCOLS, protocol_from
+from sfumato.errors import ParameterError, ReportError, SfumatoError
+from sfumato.local.protocols import PROTOCOLS, Duchi, protocol_from
+from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.randomness import seeded
 from statistical import ALPHA
 
@@ -153,6 +155,31 @@ def truth_of(protocol, held):
 def test_words_say_what_leaves_and_no_value(protocol, values):
     assert 20 < len(protocol.words()) < 400
     assert math.isfinite(protocol.guarantee().epsilon)
+
+
+@every
+def test_columns_of_data_frames_and_loose_objects_are_read_alike(protocol, values):
+    """A column, an array, a list, and an array of objects give the same reports from the same bits."""
+    held = [*values] * 3
+    loose = np.empty(len(held), dtype=object)
+    loose[:] = held
+    forms = [held, tuple(held), loose, np.array(held)]
+    forms += [] if protocol.name in VECTORS else [pd.Series(held)]
+    drawn = [protocol.randomize(form, seeded(558)) for form in forms]
+    assert all(np.array_equal(drawn[0], other) for other in drawn[1:])
+
+
+def test_a_part_written_as_a_whole_number_is_the_same_protocol():
+    assert Duchi(0, 1, 4, 5).digest == Duchi(0.0, 1.0, 4, 5).digest
+
+
+@pytest.mark.parametrize("name", sorted(PROTOCOLS))
+def test_other_targets_are_refused(name):
+    kind = PROTOCOLS[name]
+    domain = {"frequencies": (10,), "mean": (0, 1), "distribution": (0, 1), "means": (3, 0, 1)}[kind.goal]
+    for target, reason in ((Concentrated(1.0), "pure or approximate"), (Pure(0.0), "epsilon must be positive")):
+        with pytest.raises(SfumatoError, match=reason):
+            kind.calibrate(*(domain if name != "privunit" else (3,)), target)
 
 
 @pytest.mark.parametrize("shape", [(2, 2, 2), (3, 7)])

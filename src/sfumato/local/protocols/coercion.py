@@ -14,7 +14,9 @@ __all__ = ["numbers", "positions", "records", "vectors"]
 
 def records(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """One entry a person, whatever it holds; only the shape of an array, which is public, is refused."""
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) or hasattr(values, "__array__"):  # columns of data frames, too
+        values = np.asarray(values)
+        values = values.reshape(1) if values.ndim == 0 else values
         if values.ndim != 1:
             raise ParameterError(f"values must be one-dimensional, one a person; got shape {values.shape}")
         return values
@@ -52,7 +54,7 @@ def positions(values: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
 def _number(value: object) -> float:
     """A number as a float; anything else, texts included, as NaN."""
     try:
-        return float(value) if isinstance(value, int | float | np.number) else np.nan
+        return float(value) if isinstance(value, int | float | np.integer | np.floating | np.bool_) else np.nan
     except (OverflowError, TypeError):
         return np.nan
 
@@ -71,6 +73,8 @@ def numbers(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def vectors(values: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float64]:
     """One row of floats a person; a record that is no vector of this dimension becomes a row of NaN."""
+    if hasattr(values, "__array__"):
+        values = np.asarray(values)
     if isinstance(values, np.ndarray) and not (values.ndim == 1 and values.dtype == object):
         if values.ndim != 2 or values.shape[1] != dimension:
             raise ParameterError(f"values must have the shape (n, {dimension}), got {values.shape}")

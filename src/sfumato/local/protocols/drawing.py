@@ -18,7 +18,18 @@ from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["check_coin", "check_count", "coins", "grains", "loss", "meet", "ratios", "uniform", "uniform_below"]
+__all__ = [
+    "check_coin",
+    "check_count",
+    "check_target",
+    "coins",
+    "grains",
+    "loss",
+    "meet",
+    "ratios",
+    "uniform",
+    "uniform_below",
+]
 
 GRAIN = 62  # coins have probabilities in units of 2^-62
 LARGEST = 40.0  # epsilon; beyond it a lie would be rarer than a few units
@@ -72,10 +83,7 @@ def loss(ratio: Fraction) -> float:
 
 def ratios(target: Pure | Approximate) -> Iterator[Fraction]:
     """Likelihood ratios from e^epsilon down, in growing steps of a few roundings."""
-    if not isinstance(target, Pure | Approximate):
-        raise UnsupportedQuery(f"local protocols meet pure or approximate targets, not {target!r}")
-    if target.epsilon <= 0:
-        raise ParameterError("epsilon must be positive: a report that costs nothing tells nothing")
+    check_target(target)
     excess = Fraction(math.expm1(min(target.epsilon, LARGEST)))
     for step in range(51, 0, -1):
         yield 1 + excess
@@ -93,6 +101,14 @@ def meet(
         if claim(protocol).implies(target):
             return protocol
     raise ParameterError(f"epsilon = {target.epsilon!r} is too small for exact coins in units of 2^-{GRAIN}")
+
+
+def check_target(target: Pure | Approximate) -> None:
+    """Refuse what no local protocol can meet."""
+    if not isinstance(target, Pure | Approximate):
+        raise UnsupportedQuery(f"local protocols meet pure or approximate targets, not {target!r}")
+    if target.epsilon <= 0:
+        raise ParameterError("epsilon must be positive: a report that costs nothing tells nothing")
 
 
 def check_coin(name: str, p: Fraction) -> None:

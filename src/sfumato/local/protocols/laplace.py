@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.local.protocols.drawing import check_count, uniform
+from sfumato.local.protocols.drawing import check_count, check_target, uniform
 from sfumato.local.protocols.numbers import STEPS, Number, Places, check_interval
 from sfumato.local.protocols.protocol import Bits, Floats, Matrix, Reports
 from sfumato.numeric import ceil_float
@@ -57,7 +57,8 @@ class LocalLaplace(Number):
     @classmethod
     def calibrate(cls, low: float, high: float, target: Pure | Approximate, steps: int = STEPS) -> LocalLaplace:
         """The least scale that meets `target`."""
-        least = Fraction(steps) / Fraction(max(target.epsilon, 1e-9))
+        check_target(target)
+        least = Fraction(steps) / Fraction(target.epsilon)
         return cls(float(low), float(high), steps, max(1, math.ceil(least)))
 
     @property

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local.protocols.caps import Cap, cap, choose_cap
 from sfumato.local.protocols.coercion import vectors
-from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet
+from sfumato.local.protocols.drawing import check_coin, check_count, check_target, coins, grains, loss, meet
 from sfumato.local.protocols.floating import normals, units
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
@@ -66,6 +66,7 @@ class PrivUnit(LocalProtocol):
     def calibrate(cls, dimension: int, target: Pure | Approximate) -> PrivUnit:
         """The cap of least variance, and the greatest P that meets `target`, which must allow real-arithmetic."""
         check_count("dimension", dimension, 3, 1 << 14)
+        check_target(target)
         if "real-arithmetic" not in target.assumptions:
             raise UnsupportedQuery("privunit draws floating-point vectors; allow the assumption 'real-arithmetic'")
         gamma = choose_cap(dimension, math.exp(min(target.epsilon, 30.0)))

@@ -135,8 +135,8 @@ class LocalProtocol(ABC):
 
     def to_record(self) -> dict[str, object]:
         """The public parameters as plain values; `protocol_from` reads them back."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}  # type: ignore[arg-type]
-        return {"type": self.name, **{name: _plain(value) for name, value in values.items()}}
+        parts = fields(self)  # type: ignore[arg-type]
+        return {"type": self.name, **{part.name: _plain(getattr(self, part.name), part.type) for part in parts}}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
@@ -159,7 +159,9 @@ class LocalProtocol(ABC):
             raise ParameterError(f"the channel has {entries} entries, more than {MOST_ENTRIES}; use a smaller domain")
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any, kind: object) -> object:
+    if kind == "float":
+        return float(value)  # 1 and 1.0 are the same parameter, and have the same digest
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, LocalProtocol):

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local.protocols.coercion import numbers
-from sfumato.local.protocols.drawing import check_coin, check_count, loss, meet
+from sfumato.local.protocols.drawing import check_coin, check_count, check_target, loss, meet
 from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import Places, check_interval, places
@@ -65,6 +65,7 @@ class SquareWave(LocalProtocol):
     @classmethod
     def calibrate(cls, low: float, high: float, target: Pure | Approximate, steps: int = 256) -> SquareWave:
         """The window of greatest mutual information, 2 b steps wide [LiEtAl2020, 5.3]."""
+        check_target(target)
         check_count("steps", steps, 1, 1 << 16)
         a = min(target.epsilon, 40.0)
         b = (a * math.exp(a) - math.expm1(a)) / (2 * math.exp(a) * (math.expm1(a) - a)) if a > 1e-3 else 0.5
