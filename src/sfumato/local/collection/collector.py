@@ -54,10 +54,11 @@ class Receipt:
 class Collector:
     """A collection and its journal; `path` is the journal's file, made if missing."""
 
-    __slots__ = ("collection", "journal")
+    __slots__ = ("_key", "collection", "journal")
 
     def __init__(self, collection: Collection, path: str | os.PathLike[str]) -> None:
         self.collection = collection
+        self._key = bytes.fromhex(collection.digest)
         self.journal = Journal.open(path, collection.digest, collection.protocol.cells)
 
     @classmethod
@@ -149,7 +150,7 @@ class Collector:
         return Incoming(self._mark(batch.name), content, [self._mark(name) for name in names], settle, refused)
 
     def _mark(self, name: bytes) -> bytes:
-        return hashlib.blake2b(name, digest_size=16, key=bytes.fromhex(self.collection.digest)).digest()
+        return hashlib.blake2b(name, digest_size=16, key=self._key).digest()
 
 
 def weighted_tally(protocol: LocalProtocol, reports: Reports, counts: npt.NDArray[np.int64]) -> Tally:

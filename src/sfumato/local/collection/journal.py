@@ -184,6 +184,7 @@ class Journal:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
             connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_spill = OFF")  # a spill waits for the disk; a message fits in memory
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
@@ -209,19 +210,33 @@ def _folded(connection: sqlite3.Connection, message: Incoming) -> tuple[Folded, 
 
 
 def _fresh(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
-    """Add the new tokens to the set; the positions of those that were in it, or came twice in this batch."""
+    """Add the new tokens to the set; the positions of those that were in it, or came twice in this message."""
+    insert = "INSERT OR IGNORE INTO tokens VALUES (?)"
     if len(tokens) <= FEW:
-        insert = "INSERT OR IGNORE INTO tokens VALUES (?)"
         known = [place for place, token in enumerate(tokens) if not connection.execute(insert, (token,)).rowcount]
         return np.array(known, dtype=np.intp)
+    connection.execute("SAVEPOINT trial")
+    added = connection.executemany(insert, ((token,) for token in sorted(tokens))).rowcount
+    if added == len(tokens):
+        connection.execute("RELEASE trial")
+        return np.zeros(0, dtype=np.intp)
+    connection.execute("ROLLBACK TO trial")
+    connection.execute("RELEASE trial")
+    return _sorted_out(connection, tokens)
+
+
+def _sorted_out(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
+    """As `_fresh`, where some tokens are known: which ones takes a second look."""
     connection.execute("CREATE TEMP TABLE incoming (mark BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
     rows = sorted(zip(tokens, range(len(tokens)), strict=True))
     connection.executemany("INSERT OR IGNORE INTO incoming VALUES (?, ?)", rows)
     connection.execute("DELETE FROM incoming WHERE mark IN (SELECT mark FROM tokens)")
     connection.execute("INSERT INTO tokens SELECT mark FROM incoming ORDER BY mark")
-    kept = np.fromiter((place for (place,) in connection.execute("SELECT place FROM incoming")), dtype=np.intp)
+    known = np.ones(len(tokens), dtype=np.bool_)
+    for (place,) in connection.execute("SELECT place FROM incoming"):
+        known[place] = False
     connection.execute("DROP TABLE incoming")
-    return np.setdiff1d(np.arange(len(tokens)), kept)
+    return np.flatnonzero(known)
 
 
 def _take_marks(connection: sqlite3.Connection, source: sqlite3.Connection, table: str, width: int) -> None:
