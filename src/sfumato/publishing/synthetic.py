@@ -16,8 +16,8 @@ from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
 from sfumato.schema import Schema
-from sfumato.synthesis.marginals import MarginalSynthesis, Synthesis
-from sfumato.synthesis.marginals.rounds import LAST_STEPS, STEPS, rounds_of
+from sfumato.synthesis.marginals.mechanism import MarginalSynthesis
+from sfumato.synthesis.marginals.rounds import LAST_STEPS, STEPS, Synthesis, rounds_of
 from sfumato.synthesis.marginals.selection import LARGEST_TREE
 from sfumato.synthesis.table import SyntheticTable
 

@@ -1,0 +1,276 @@
+"""What marginal synthesis claims: every measured vector and every score moved by all neighbors, costs, and attacks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from sfumato.auditing import audit
+from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
+from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.randomness import seeded
+from sfumato.sampling import choose
+from sfumato.schema import Schema
+from sfumato.spaces import Categories
+from sfumato.synthesis.encoding import Column
+from sfumato.synthesis.marginals import rounds, selection
+from sfumato.synthesis.marginals.counting import pair_counts, single_counts
+from sfumato.synthesis.marginals.estimation import merging
+from sfumato.synthesis.marginals.mechanism import MarginalSynthesis
+from sfumato.synthesis.marginals.noise import ConcentratedNoise, PureNoise, Reach
+from sfumato.synthesis.marginals.selection import MOVES, ROUNDING, UNITS, candidates, scored
+from statistical import ALPHA
+
+REACHES = [Reach(rows, both) for rows in (1, 2, 3) for both in (False, True)]
+ABC = Column.of("a", Categories(("x", "y", "z"), other="z", missing="z"))
+XY = Column.of("b", Categories(("x", "y"), other="y", missing="y"))
+
+
+def read(rows: list[tuple[int, int]]) -> Any:
+    """A table of two columns, in one batch."""
+    held = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return lambda: [{"a": held[:, 0], "b": held[:, 1]}]
+
+
+def neighbors(reach: Reach) -> Iterator[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
+    """All tables of three common rows and one unit more, or one unit exchanged, over the six kinds of row."""
+    kinds = list(itertools.product(range(3), range(2)))
+    units = [list(unit) for unit in itertools.combinations_with_replacement(kinds, reach.rows)]
+    common = [(0, 0), (1, 1), (2, 0)]
+    for unit in units:
+        for other in units if reach.both else [[]]:
+            yield common + unit, common + other
+
+
+# claims: how far one unit moves what is measured
+
+
+@pytest.mark.parametrize("reach", REACHES)
+def test_the_reach_is_the_largest_move_of_any_marginal(reach: Reach) -> None:
+    owners = [np.arange(3), np.arange(2)]
+    l1: list[int] = []
+    l2: list[int] = []
+    for one, other in neighbors(reach):
+        tables = [
+            [*single_counts(read(rows), (ABC, XY)), pair_counts(read(rows), (ABC, XY), owners)[0, 1]]
+            for rows in (one, other)
+        ]
+        for here, there in zip(*tables, strict=True):
+            l1.append(int(np.abs(here - there).sum()))
+            l2.append(int(((here - there) ** 2).sum()))
+    assert max(l1) == reach.l1
+    assert max(l2) == reach.l2_squared
+
+
+@pytest.mark.parametrize("reach", [Reach(1, both=False), Reach(1, both=True), Reach(2, both=False)])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_score_moves_farther_than_is_paid_for(reach: Reach, seed: int) -> None:
+    """Models with sharp and with empty cells, where the bound of three counts a row is nearly reached."""
+    rng = np.random.default_rng(seed)
+    model = rng.dirichlet(np.full(6, 0.2), 1).reshape(3, 2) * 10
+    model[rng.integers(3)] = 0.0 if seed % 2 else model[rng.integers(3)]
+    chains = [(np.arange(3), np.array([0, 0, 1])), (np.arange(2),)]
+    offered = candidates(chains)
+    matrices = [[merging(groups) for groups in chain] for chain in chains]
+    largest = 0
+    for one, other in neighbors(reach):
+        values = [
+            scored(
+                offered,
+                pair_counts(read(rows), (ABC, XY), [chain[0] for chain in chains]),
+                {(0, 1): model},
+                matrices,
+                1.0,
+            ).values
+            for rows in (one, other)
+        ]
+        largest = max(largest, int(np.abs(values[0] - values[1]).max()))
+    assert largest <= MOVES * UNITS * reach.l1 + ROUNDING
+    assert largest >= UNITS * reach.rows  # the bound is not idle
+
+
+def test_schema_gives_the_reach() -> None:
+    columns = {"a": ABC.space}
+    assert Reach.of(Schema(columns)) == Reach(1, both=False)
+    assert Reach.of(Schema(columns, adjacency=Replace(), size=9)) == Reach(1, both=True)
+    assert Reach.of(Schema(columns, unit=Person("id", 4), adjacency=AddRemove())) == Reach(4, both=False)
+    assert Reach.of(Schema(columns, unit=Person("id", 4), adjacency=Replace())) == Reach(4, both=True)
+
+
+# laws: costs never exceed what is allotted
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(REACHES),
+    st.floats(1e-6, 50),
+    st.lists(st.integers(1, 100_000), min_size=1, max_size=40),
+    st.booleans(),
+)
+def test_scales_cost_no_more_than_their_amount(reach: Reach, amount: float, cells: list[int], pure: bool) -> None:
+    noise = PureNoise(reach) if pure else ConcentratedNoise(reach)
+    scales = noise.scales(Fraction(amount), cells)
+    cost = noise.cost(scales)
+    assert cost <= Fraction(amount)
+    assert cost >= Fraction(amount) * Fraction(99, 100) or min(scales) < 0.1
+    order = np.argsort(cells, kind="stable")
+    assert (np.diff(np.array(scales)[order]) <= 1e-9).all()  # larger tables get less noise
+
+
+@pytest.mark.parametrize("target", [Pure(0.7), Concentrated(0.3), Approximate(1.0, 1e-9), Approximate(0.5, 0.0)])
+def test_everything_measured_together_costs_the_target(target: Guarantee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The costs of all scales and rates of a run, added up from what was really used."""
+    schema = Schema({"a": ABC.space, "b": XY.space})
+    plan = MarginalSynthesis.calibrate(schema, None, target)
+    spent, kind = [], type(plan.noise)
+    law, rate = kind.law, kind.rate
+
+    def counted(self: Any, amount: Fraction, move: int, choices: int) -> float:
+        found = rate(self, amount, move, choices)
+        step = Fraction(found) * 2 * move
+        spent.append(choices * (step if kind is PureNoise else step**2 / 8))
+        return found
+
+    def sampled(table: Any, noise: Any, rng: Any) -> Any:
+        spent.append(plan.noise.cost([getattr(noise, "sigma", None) or noise.scale]))
+        return table + noise.sample(table.shape, rng)
+
+    monkeypatch.setattr(kind, "rate", counted)
+    monkeypatch.setattr(rounds, "noisy", sampled)
+    for many in (400, 1):
+        spent.clear()
+        plan.run(read([(0, 0), (1, 1), (2, 1)] * many), seeded(3))
+        assert Fraction(98, 100) * plan.amount <= sum(spent) <= plan.amount
+    assert law is kind.law
+    assert plan.guarantee().implies(target)
+
+
+# audit: evidence from outside
+
+
+@dataclass
+class Transcript:
+    """Everything that a run draws from the data: noisy tables and choices, with their exact log-probabilities.
+
+    With `script` a run is replayed on another table: it returns what the script holds, whatever the data says, and so
+    the same outputs get the probabilities that they have there.
+    """
+
+    script: list[Any] | None = None
+    drawn: list[Any] = field(default_factory=list)
+    logs: list[float] = field(default_factory=list)
+
+    def noisy(self, table: Any, law: Any, rng: Any) -> Any:
+        out = table + law.sample(table.shape, rng) if self.script is None else self.script[len(self.drawn)]
+        self.drawn.append(out)
+        self.logs.append(float(-np.abs(out - table).sum() / law.scale))
+        return out
+
+    def choose(self, penalties: Any, rate: float, rng: Any) -> int:
+        place = choose(penalties, rate, rng) if self.script is None else self.script[len(self.drawn)]
+        self.drawn.append(place)
+        weights = -rate * penalties.astype(float)
+        self.logs.append(float(weights[place] - np.log(np.exp(weights - weights.max()).sum()) - weights.max()))
+        return place
+
+
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure pairs however few the rows, and fit them hardly at all: that is post-processing."""
+    for name, value in (("STEPS", 2), ("LAST_STEPS", 1), ("WORTHWHILE", 1e9), ("A_ROUND", 1)):
+        monkeypatch.setattr(rounds, name, value)
+
+
+def transcript(
+    plan: MarginalSynthesis, rows: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch, seed: int, script: Any = None
+) -> Transcript:
+    """One run on a tiny table."""
+    held = Transcript(script)
+    monkeypatch.setattr(rounds, "noisy", held.noisy)
+    monkeypatch.setattr(selection, "choose", held.choose)
+    hurried(monkeypatch)
+    plan.run(read(rows), seeded(seed))
+    return held
+
+
+def losses(plan: MarginalSynthesis, reach: Reach, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The exact loss of transcripts of many pairs of neighbors: log P(transcript | one) - log P(transcript | other)."""
+    pairs = list(neighbors(reach))
+    found = []
+    for seed in range(60):
+        one, other = pairs[7 * seed % len(pairs)][:: 1 if seed % 2 else -1]
+        here = transcript(plan, one, monkeypatch, seed)
+        there = transcript(plan, other, monkeypatch, seed, here.drawn)
+        assert len(here.drawn) == len(there.drawn) >= 2 + 2 * 1
+        found.append(sum(here.logs) - sum(there.logs))
+    return found
+
+
+@pytest.mark.parametrize(("rows", "both"), [(1, False), (1, True), (3, True)])
+def test_no_transcript_loses_more_than_is_claimed(rows: int, both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact losses of 60 transcripts, adaptive choices included; some must come near the claim, which so is tested."""
+    adjacency = Replace() if both else AddRemove()
+    schema = Schema(
+        {"a": ABC.space, "b": XY.space}, unit=Person("id", rows) if rows > 1 else Row(), adjacency=adjacency,
+        size=4 if both and rows == 1 else None,
+    )  # fmt: skip
+    plan = MarginalSynthesis.calibrate(schema, None, Pure(2.0))
+    found = losses(plan, Reach(rows, both), monkeypatch)
+    assert max(found) <= 2.0 + 1e-9
+    assert max(found) >= 0.6
+
+
+@pytest.mark.parametrize("broken", ["replacement", "score"])
+def test_a_forgotten_factor_shows(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replacement taken for addition, or choices at a hundred times their rate: exact losses exceed the claim."""
+    schema = Schema({"a": ABC.space, "b": XY.space}, adjacency=Replace(), size=4)
+    if broken == "replacement":
+        monkeypatch.setattr(Reach, "of", classmethod(lambda cls, schema: Reach(1, both=False)))
+    else:
+        rate = PureNoise.rate
+        monkeypatch.setattr(PureNoise, "rate", lambda self, amount, move, n: 100 * rate(self, amount, move, n))
+    plan = MarginalSynthesis.calibrate(schema, None, Pure(2.0))
+    assert max(losses(plan, Reach(1, both=True), monkeypatch)) > 2.0
+
+
+def test_the_auditor_finds_nothing_against_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole synthesizer as a black box; a run takes 8 ms, so that only gross errors would show."""
+    plan = MarginalSynthesis.calibrate(Schema({"a": ABC.space, "b": XY.space}), None, Pure(1.0), rows=4)
+    hurried(monkeypatch)
+    pairs = [([(0, 0), (1, 1)], [(0, 0)]), ([(0, 0)], []), ([(2, 1), (2, 1)], [(2, 1)])]
+
+    def run(data: list[tuple[int, int]], rng: Any) -> Any:
+        return [column.tolist() for column in plan.run(read(list(data)), rng).rows.values()]
+
+    assert not audit(run, Pure(1.0), pairs=pairs, seconds=3.0, generator=seeded, seed=11).refuted
+
+
+def test_rows_of_a_larger_budget_refute_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: what epsilon 60 makes betrays a claim of 1 in 100 runs a side, whose limits at ALPHA are 0.2 apart."""
+    plan = MarginalSynthesis.calibrate(Schema({"a": ABC.space, "b": XY.space}), None, Pure(60.0), rows=4)
+    hurried(monkeypatch)
+    sides = ([(2, 1)] * 4, [(0, 0)] * 4)
+    hits = [
+        sum((plan.run(read(rows), seeded(seed)).rows["a"] == 2).sum() >= 3 for seed in range(100)) for rows in sides
+    ]
+    often = stats.binomtest(hits[0], 100).proportion_ci(1 - 2 * ALPHA).low
+    seldom = stats.binomtest(hits[1], 100).proportion_ci(1 - 2 * ALPHA).high
+    assert often > np.exp(1.0) * seldom
+
+
+# refusals
+
+
+def test_refuses_what_cannot_be_spent() -> None:
+    schema = Schema({"a": ABC.space})
+    for target in (Pure(0.0), Concentrated(0.0), Approximate(0.0, 0.0)):
+        with pytest.raises(ValueError, match="needs epsilon > 0 or rho > 0"):
+            MarginalSynthesis.calibrate(schema, None, target)
