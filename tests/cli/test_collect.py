@@ -1,6 +1,9 @@
 """Collecting and estimating from the command line: what a telemetry engineer sees."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -146,3 +149,17 @@ def test_wrong_options_are_explained(pets, run):
     assert "level must lie" in run("estimate", "pets.toml", "--level", "2").err
     assert "saved as .json" in run("estimate", "pets.toml", "--out", "e.txt").err
     assert "no round 7" in run("estimate", "pets.toml", "--round", "7").err
+
+
+# the example
+
+
+def test_the_telemetry_example_runs(tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "telemetry.py"
+    command = [sys.executable, "-W", "error", str(example), "demo", "--people", "6000"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "1,000 reports counted" in done.stdout
+    assert "5,000 reports counted" in done.stdout
+    assert "a replay     0 reports counted; refused: 1 repeated report" in done.stdout
+    assert (tmp_path / "demo/browser.svg").stat().st_size > 1000

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -190,3 +192,44 @@ def test_a_transcript_that_breaks_the_rule_is_refused():
 def test_wrong_parameters_are_refused_by_name(make, said):
     with pytest.raises(ParameterError, match=said):
         make()
+
+
+# the device: numpy and the standard library suffice
+
+ALONE = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"scipy", "ibis", "pyarrow", "pandas", "numba", "cryptography", "altair", "pydantic"}:
+            raise ImportError(f"{name} is not on the device")
+
+sys.meta_path.insert(0, Blocked())
+from sfumato.local.client import Budget, SystemBits
+from sfumato.local.interactive.interaction import Turn
+from sfumato.local.interactive.participant import Participant
+from sfumato.local.interactive.quantiles import QuantileSearch
+from sfumato.local.interactive.strings import FrequentStrings
+from sfumato.local.questions import Marginals, Ranges, Sets
+from sfumato.local.questions.longitudinal import Diary
+from sfumato.privacy.guarantees import Pure
+
+one = Pure(1.0)
+for question, value in (
+    (Ranges.calibrate(10, one), [3]),
+    (Sets.calibrate(5, one, size=2), [[1]]),
+    (Marginals.calibrate([2, 2], one), [[0, 1]]),
+):
+    question.encode(question.randomize(value, SystemBits()))
+for interaction, value in (
+    (QuantileSearch.calibrate(90, 0.5, one, users=100), 3), (FrequentStrings("ab", 2, one, users=100), "a")
+):
+    first = interaction.channel_for(())
+    tally = first.tally(first.randomize([value] * 3000, SystemBits()))
+    Participant(interaction, Budget(one)).report(value, (Turn.of(first, 3000, tally),), "x")
+"""
+
+
+def test_questions_and_answers_need_numpy_only():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", ALONE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -24,6 +24,7 @@ from sfumato.local.questions.moments import supports
 from sfumato.local.questions.ranges import Ranges
 from sfumato.local.questions.reading import Reading
 from sfumato.local.questions.split import weakest
+from sfumato.local.questions.tails import ERROR, lower_tail, upper_tail
 from sfumato.local.questions.trees import combined, influences, sums
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import seeded
@@ -186,6 +187,16 @@ def test_levels_nobody_answered_do_not_break_the_estimate():
 
 
 # limits
+
+
+@pytest.mark.parametrize("n", [1, 7, 300, 40_000, 10**7])
+@pytest.mark.parametrize("p", [1e-4, 0.3, 0.5, 0.97])
+def test_tails_are_those_of_scipy(n, p):
+    middle, wide = n * p, math.sqrt(n * p * (1 - p)) + 1
+    for s in {min(max(round(middle + step * wide), 0), n) for step in (-5, -1, 0, 1, 3, 9)}:
+        assert upper_tail(s, n, p) == pytest.approx(stats.binom.sf(s - 1, n, p), rel=ERROR / 3, abs=1e-300)
+        assert lower_tail(s, n, p) == pytest.approx(stats.binom.cdf(s, n, p), rel=ERROR / 3, abs=1e-300)
+    assert (upper_tail(0, n, p), upper_tail(n + 1, n, p), upper_tail(1, n, 0.0), upper_tail(1, n, 1.0)) == (1, 0, 0, 1)
 
 
 @pytest.mark.parametrize(("n", "p"), [(50, 0.02), (400, 0.3), (30, 0.9)])

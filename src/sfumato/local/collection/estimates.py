@@ -136,7 +136,7 @@ class Estimate:
         return self.words()
 
     def to_record(self) -> dict[str, Any]:
-        """The whole estimate as plain values; documented in docs/formats/estimate.md."""
+        """The whole estimate as plain values; documented in docs/formats/collection.md."""
         return {
             "format": FORMAT,
             "collection": self.collection.to_record(),

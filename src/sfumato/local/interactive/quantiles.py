@@ -18,6 +18,7 @@ Assumes.     Users are independent draws, each block from the same population.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,11 +29,14 @@ from sfumato.local.interactive.interaction import Interaction, Transcript, check
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.generalized import GeneralizedResponse
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
-from sfumato.local.questions.limits import binomial
+from sfumato.local.questions.limits import binomial, surely_above, surely_below
 from sfumato.local.questions.mapped import Mapped
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Found", "QuantileSearch", "Threshold"]
+
+MOST_BLOCKS = 512
+State = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +107,8 @@ class QuantileSearch(Interaction):
         for name, value in (("probability", self.probability), ("beta", self.beta)):
             if not 0 < value < 1:
                 raise ParameterError(f"{name} must lie strictly between 0 and 1, got {value!r}")
-        if not (isinstance(self.blocks, int) and 1 <= self.blocks <= self.users):
-            raise ParameterError(f"blocks must be from 1 to the number of users, {self.users}, got {self.blocks!r}")
+        if not (isinstance(self.blocks, int) and 1 <= self.blocks <= min(self.users, MOST_BLOCKS)):
+            raise ParameterError(f"blocks must be from 1 to {min(self.users, MOST_BLOCKS)}, got {self.blocks!r}")
         if not isinstance(self.response, GeneralizedResponse) or self.response.k != 2:
             raise ParameterError("response must be binary randomized response; use calibrate")
 
@@ -143,25 +147,34 @@ class QuantileSearch(Interaction):
     def _threshold(self, at: int) -> Threshold:
         return Threshold(self.k, at, self.response)
 
-    def _state(self, transcript: Transcript) -> tuple[int, int, int, int]:
-        """x* lies in (low, high]; answers at the middle so far: "at most", and all."""
-        low, high, yes, count = -1, self.k - 1, 0, 0
-        for turn in transcript:
-            if high - low == 1:
-                break
-            yes, count = yes + turn.tally[0], count + turn.reports
-            least, most = self._limits(yes, count)
-            middle = (low + high) // 2
-            if least >= self.probability:
-                high, yes, count = middle, 0, 0
-            elif most < self.probability:
-                low, yes, count = middle, 0, 0
-        return low, high, yes, count
+    def _state(self, transcript: Transcript) -> State:
+        return _state(self, transcript)
+
+    def _rates(self) -> tuple[float, float]:
+        """The chance of "at most" for a value above, and how much more it is for one below."""
+        assert isinstance(self.response, GeneralizedResponse)
+        return float((1 - self.response.truthful) / 2), float(self.response.truthful)
 
     def _limits(self, yes: int, count: int) -> tuple[float, float]:
         """Limits for F at the middle, wrong with probability at most beta / blocks."""
-        assert isinstance(self.response, GeneralizedResponse)
-        lie = float((1 - self.response.truthful) / 2)
         least, most = binomial([yes], count, self.beta / self.blocks)
-        gap = float(self.response.truthful)
+        lie, gap = self._rates()
         return max(0.0, float((least[0] - lie) / gap)), min(1.0, float((most[0] - lie) / gap))
+
+
+@lru_cache(maxsize=1024)
+def _state(search: QuantileSearch, transcript: Transcript) -> State:
+    """x* lies in (low, high]; answers at the middle so far: "at most", and all."""
+    if not transcript:
+        return -1, search.k - 1, 0, 0
+    low, high, yes, count = _state(search, transcript[:-1])
+    if high - low == 1:
+        return low, high, yes, count
+    yes, count = yes + transcript[-1].tally[0], count + transcript[-1].reports
+    lie, gap = search._rates()
+    rate, error = lie + gap * search.probability, search.beta / (2 * search.blocks)
+    if surely_above(yes, count, rate, error):
+        return low, (low + high) // 2, 0, 0
+    if surely_below(yes, count, rate, error):
+        return (low + high) // 2, high, 0, 0
+    return low, high, yes, count

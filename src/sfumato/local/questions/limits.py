@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.local.questions.tails import ERROR, lower_tail, upper_tail
 
-__all__ = ["bernstein_sum", "binomial", "binomial_threshold", "checked_level"]
+__all__ = ["bernstein_sum", "binomial", "binomial_threshold", "checked_level", "surely_above", "surely_below"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,14 +61,21 @@ def binomial_threshold(n: int, p: float, beta: float) -> int:
     >>> binomial_threshold(100, 0.5, 0.05)
     59
     """
-    from scipy.special import bdtrc
-
     low, high = math.floor(n * p), n + 1
     while low < high:  # least c with P(Bin >= c) <= beta
         middle = (low + high) // 2
-        tail = 1.0 if middle <= 0 else 0.0 if middle > n else float(bdtrc(middle - 1, n, p)) * (1 + SLACK)
-        low, high = (low, middle) if tail <= beta else (middle + 1, high)
+        low, high = (low, middle) if upper_tail(middle, n, p) * (1 + ERROR) <= beta else (middle + 1, high)
     return max(low, math.ceil(n * p) + 1)
+
+
+def surely_above(count: int, n: int, p: float, beta: float) -> bool:
+    """Whether `count` of n events shows that their mean chance exceeds p; wrong with probability at most `beta`."""
+    return upper_tail(count - 1, n, p) * (1 + ERROR) < beta
+
+
+def surely_below(count: int, n: int, p: float, beta: float) -> bool:
+    """Whether `count` of n events shows that their mean chance is below p; wrong with probability at most `beta`."""
+    return lower_tail(count + 1, n, p) * (1 + ERROR) < beta
 
 
 def bernstein_sum(variance: npt.ArrayLike, span: npt.ArrayLike, beta: float) -> Floats:

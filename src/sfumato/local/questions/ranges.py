@@ -7,8 +7,9 @@ unbiased histogram; `trees` reads one histogram from them by weighted least squa
 Guarantee.   That of one report: the weakest level's.
 
 Accuracy.    A range touches few nodes, so its variance grows with a power of ln k instead of its length
-[CormodeKulkarniSrivastava2019, HayRastogiMiklauSuciu2010].  The variance of every range is known exactly (`moments`), and bounded
-whatever the truth; Bernstein's inequality turns the bound into an interval whose coverage is proven.
+[CormodeKulkarniSrivastava2019, HayRastogiMiklauSuciu2010].  The variance of every range is known exactly
+(`moments`), and bounded whatever the truth; Bernstein's inequality turns the bound into an interval whose
+coverage is proven.
 Proof: docs/proofs/local-questions.md.
 
 Assumes.     Nothing beyond the protocols of the levels; owners are independent draws (see `split`).
