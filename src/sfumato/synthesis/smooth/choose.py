@@ -2,7 +2,7 @@ r"""Which blocks are worth measuring, from public quantities alone, and how the 
 
 A Gaussian kernel of width sigma at c, averaged over rows, is moved by an error of the block's mean by about
 `influence` times the error of one number (docs/proofs/synthesis-smooth.md, section Influence; mixtures of ten kernels,
-ten thousand of them, at sigma = WIDTH).  A block beyond the first two is measured when the noise it would get moves
+ten thousand of them, at sigma = WIDTH).  A block beyond the first two is measured when CLEARLY times the noise it would get moves
 the worst query less than the block itself does for a typical table (columns of spread SPREAD, a third of the variance
 in one direction).  Shares minimize the sum of squared effects: proportional to (influence * noise)^(2/3) for epsilons,
 to influence * noise for the squared ratios of normal noise.
@@ -25,6 +25,7 @@ SPREAD = 0.25  # the standard deviation of a column of a typical table
 WORST = 4.0  # standard deviations reached by the worst of ten thousand queries
 MIXED = math.sqrt(2 / 11)  # E of the root of the sum of squared weights in a mixture of ten
 TRIAL = 0.25  # the share at which a block is judged
+CLEARLY = 3.0  # times its noise is what a block must promise
 MOST = 700  # numbers in all blocks together, so that a fit takes seconds
 
 
@@ -70,7 +71,7 @@ def chosen(shape: Shape, noise: dict[str, float]) -> tuple[str, ...]:
         size += dimension(block, shape.columns)
         if size > MOST:
             break
-        if influence(block, shape) * noise[block] / TRIAL < typical(block, shape.columns):
+        if CLEARLY * influence(block, shape) * noise[block] / TRIAL < typical(block, shape.columns):
             out.append(block)
     return tuple(out)
 

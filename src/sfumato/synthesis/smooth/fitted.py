@@ -14,6 +14,7 @@ from sfumato.synthesis.smooth.moments import covariance, shrunk, spread
 
 __all__ = ["Fitted", "fitted"]
 
+OPEN = 1.5  # what is left open counts this much
 HELD = 0.1  # of a standard error: how far weights may move what the candidates already meet
 STANDING = 50  # points, in effect, that must carry the weight
 RELAXED = 20
@@ -34,21 +35,23 @@ class Fitted:
         return np.asarray(np.asarray(values) @ self.weights)
 
     def deviations(self, values: npt.ArrayLike) -> Reals:
-        """The standard error of each answer: noise, and what the measured features leave open.
+        """How far each answer may be off, once: the noise that reaches it, and what the measured features leave open.
 
-        The law of the rows is taken to scatter around the fitted one like an average of WORTH rows before anything is
-        measured; this is the root of the variance that remains after the measurements.
+        The first is a standard deviation.  The second, the part of a query that no combination of the features
+        explains, is a measure of what cannot be known without looking, not a bound; twice the sum held for nine in ten
+        answers or more in the experiment (experiments/synthesis.py, coverage).
         """
-        weighted = np.asarray(values, dtype=np.float64) * np.sqrt(self.weights)
-        base = self.features * np.sqrt(self.weights)
         root = np.sqrt(self.weights)
-        weighted = weighted - np.outer(weighted @ root, root)
-        base = base - np.outer(base @ root, root)
-        known = base @ base.T
-        known[np.diag_indices(self.errors.size)] += WORTH * self.errors**2
-        shared = weighted @ base.T
-        left = np.square(weighted).sum(axis=1) - (shared * np.linalg.solve(known, shared.T).T).sum(axis=1)
-        return np.asarray(np.sqrt(np.maximum(left, 0.0) / WORTH))
+        asked = np.asarray(values, dtype=np.float64) * root
+        known = self.features * root
+        asked = asked - np.outer(asked @ root, root)
+        known = known - np.outer(known @ root, root)
+        scatter = known @ known.T
+        scatter[np.diag_indices(self.errors.size)] += WORTH * self.errors**2 + 1e-15
+        slopes = np.linalg.solve(scatter, known @ asked.T).T
+        noise = np.sqrt(np.square(slopes * self.errors).sum(axis=1))
+        left = np.sqrt(np.square(asked - slopes @ known).sum(axis=1))
+        return np.asarray(noise + OPEN * left)
 
 
 def fitted(view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float], count: int) -> Fitted:
