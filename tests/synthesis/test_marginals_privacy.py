@@ -254,16 +254,16 @@ def test_the_auditor_finds_nothing_against_the_rows(monkeypatch: pytest.MonkeyPa
 
 
 def test_rows_of_a_larger_budget_refute_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: what epsilon 60 makes betrays a claim of 1 in 100 runs a side, whose limits at ALPHA are 0.2 apart."""
+    """The control: rows made at epsilon 60 betray a claim of 1 at distance 2, in 200 runs a side, beyond ALPHA."""
     plan = MarginalSynthesis.calibrate(Schema({"a": ABC.space, "b": XY.space}), None, Pure(60.0), rows=4)
     hurried(monkeypatch)
-    sides = ([(2, 1)] * 4, [(0, 0)] * 4)
-    hits = [
-        sum((plan.run(read(rows), seeded(seed)).rows["a"] == 2).sum() >= 3 for seed in range(100)) for rows in sides
-    ]
-    often = stats.binomtest(hits[0], 100).proportion_ci(1 - 2 * ALPHA).low
-    seldom = stats.binomtest(hits[1], 100).proportion_ci(1 - 2 * ALPHA).high
-    assert often > np.exp(1.0) * seldom
+
+    def hits(rows: list[tuple[int, int]]) -> int:
+        return sum(int((plan.run(read(rows), seeded(seed)).rows["a"] == 2).sum() >= 3) for seed in range(200))
+
+    often = stats.binomtest(hits([(2, 1)]), 200).proportion_ci(1 - 2 * ALPHA).low
+    seldom = stats.binomtest(hits([(0, 0)]), 200).proportion_ci(1 - 2 * ALPHA).high
+    assert often > np.exp(2.0) * seldom
 
 
 # refusals
