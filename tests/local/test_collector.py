@@ -3,6 +3,7 @@
 import json
 import struct
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import ibis
@@ -12,7 +13,7 @@ import pytest
 
 from sfumato.engines.backends import quiet
 from sfumato.engines.reports import add_column
-from sfumato.errors import EngineError, ParameterError, SchemaError
+from sfumato.errors import EngineError, ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.client import Client, encode_batch, join
 from sfumato.local.collection.collector import REASONS, Collector, reason_for, weighted_tally
 from sfumato.local.collection.database import CollectionError
@@ -20,11 +21,19 @@ from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate, load_estimate
 from sfumato.local.collection.feeds import add_file, messages
 from sfumato.local.protocols import (
+    Duchi,
     GeneralizedResponse,
     HadamardResponse,
+    Hybrid,
+    Hypercube,
     LocalHashing,
+    LocalLaplace,
     OptimizedUnary,
+    OptimizedWindow,
+    Piecewise,
     Rappor,
+    SampledCoordinates,
+    SquareWave,
     SubsetSelection,
     SymmetricUnary,
 )
@@ -69,6 +78,13 @@ def sample(protocol, n, seed=1):
     return protocol.randomize(values, seeded(seed))
 
 
+NUMBERS = [
+    LocalLaplace.calibrate(-1, 1, Pure(1.0)), Duchi.calibrate(-1, 1, Pure(1.0)), Piecewise.calibrate(-1, 1, Pure(1.0)),
+    Hybrid.calibrate(-1, 1, Pure(1.0)), OptimizedWindow.calibrate(-1, 1, Pure(1.0)),
+    Hypercube.calibrate(3, -1, 1, Pure(1.0)), SampledCoordinates.calibrate(3, -1, 1, Pure(1.0)),
+]  # fmt: skip
+
+
 # claims: tallies
 
 
@@ -96,6 +112,20 @@ def test_a_million_reports_counted_by_value_are_a_million_reports(tmp_path):
     assert np.array_equal(many.state.tally, 100 * GRR.tally(reports))
     assert many.add_counts("warehouse", [(np.arange(4, dtype=np.uint8), counts, 0)]).before
     assert np.array_equal(weighted_tally(GRR, reports[:0], counts[:0]), np.zeros(4))
+
+
+def test_collectors_at_work_together_lose_nothing(tmp_path):
+    messages = [encode_batch(GRR, sample(GRR, 50, seed=i)) for i in range(60)]
+
+    def work(part):
+        mine = collector(tmp_path)
+        for message in part:
+            mine.add(message)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, (messages[i % 3 :: 3] for i in range(4))))  # the fourth repeats the first
+    state = collector(tmp_path).state
+    assert (state.reports, state.refused) == (3000, {"repeated batch": 20})
 
 
 # refusals
@@ -270,6 +300,44 @@ def test_intervals_cover_and_joint_ones_are_wider(tmp_path, protocol):
     normal = 1.96 * np.sqrt(found.variances)
     assert np.all(radius >= 0.95 * normal)
     assert np.all(radius <= 2.2 * normal)  # proven limits cost something, not a multiple
+
+
+@pytest.mark.parametrize("protocol", NUMBERS, ids=lambda protocol: protocol.name)
+def test_intervals_of_means_cover_and_are_not_wide(tmp_path, protocol):
+    """At level 1 - ALPHA / 3 a miss of any coordinate has probability below ALPHA."""
+    one = Collector(Collection("x", protocol), tmp_path / "n")
+    point = np.array([0.3, 0.0, -0.2]) if protocol.goal == "means" else np.array([0.3])
+    values = np.tile(point, (20_000, 1)) if protocol.goal == "means" else np.full(20_000, 0.3)
+    one.add(encode_batch(protocol, protocol.randomize(values, seeded(1))))
+    found = one.estimate()
+    low, high = found.interval(1 - ALPHA / 3)
+    lattice = 2 / 1000  # values are rounded to their lattice before they are randomized
+    assert np.all((low - lattice <= point) & (point <= high + lattice))
+    low, high = found.interval(0.95)
+    assert np.all((high - low) / 2 <= 1.6 * 1.96 * np.sqrt(found.variances))
+    assert "best possible" in found.certificate().words()
+    with pytest.raises(UnsupportedQuery, match="does not estimate a distribution"):
+        found.consistent()
+
+
+def test_a_distribution_has_points_but_no_error_bars(tmp_path):
+    wave = SquareWave.calibrate(0, 1, Pure(2.0))
+    one = Collector(Collection("x", wave), tmp_path / "w")
+    one.add(encode_batch(wave, wave.randomize(np.full(500, 0.5), seeded(1))))
+    assert list(one.estimate().columns()) == ["label", "estimate"]
+    assert one.estimate().labels()[0] == "0"
+    assert one.estimate().values.sum() == pytest.approx(1)
+    with pytest.raises(UnsupportedQuery):
+        one.estimate().interval()
+    assert np.array_equal(one.estimate().consistent(), one.estimate().values)
+
+
+def test_every_estimate_has_a_certificate_or_says_that_none_is_known(tmp_path):
+    for place, protocol in enumerate(QUESTIONS):
+        one = Collector(Collection("x", protocol), tmp_path / str(place))
+        one.add(encode_batch(protocol, sample(protocol, 1000)))
+        words = one.estimate().certificate().words()
+        assert ("tables of several attributes" if isinstance(protocol, Marginals) else "within a factor") in words
 
 
 def test_binomial_limits_cover_at_their_level_even_for_unequal_chances():

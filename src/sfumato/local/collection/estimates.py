@@ -64,6 +64,8 @@ class Estimate:
         if isinstance(protocol, Marginals):
             ends = np.cumsum([table.cells for table in protocol.tables])[:-1]
             return np.concatenate([projected(table) for table in np.split(values, ends)])
+        if protocol.goal == "distribution":
+            return values
         if protocol.goal != "frequencies":
             raise UnsupportedQuery(f"protocol {protocol.name!r} does not estimate a distribution; use values")
         return projected(values)
@@ -79,12 +81,11 @@ class Estimate:
 
     def certificate(self) -> Certificate | NoBoundKnown:
         """How far the error is from the best that any protocol of this guarantee could reach."""
-        try:
-            from sfumato.bounds.minimax import certify_local
-        except ImportError:
-            return NoBoundKnown("no bound for local protocols is at hand")
-        found: Certificate | NoBoundKnown = certify_local(self.collection.protocol, self.reports)
-        return found
+        from sfumato.bounds.minimax import certify_local  # scipy: only when asked
+
+        if self.collection.protocol.goal == "tables":
+            return NoBoundKnown("none is proven here for tables of several attributes")
+        return certify_local(self.collection.protocol, self.reports)
 
     def labels(self) -> list[str]:
         """What each value is about."""
