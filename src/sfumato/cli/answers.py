@@ -51,6 +51,8 @@ def _rows(release: Release) -> list[tuple[str, str, str]]:
     """(cell, answer, interval) of the largest answers, or of all when they are few."""
     columns = release.table().to_pydict()
     rows = [_cell(release, dict(zip(answers(release).headings, row, strict=True))) for row in answers(release).rows]
+    if hasattr(release.question, "curve"):  # a function: some of its points, in order
+        rows, columns = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN], {}
     if "estimate" in columns and "probability" not in columns and len(rows) > SHOWN + 1:
         ordered = release.question.query.kind == "workload" or release.question.cells.keys[0].starts is not None
         order = sorted(range(len(rows)), key=lambda i: 0 if ordered else -columns["estimate"][i])
