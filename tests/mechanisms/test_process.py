@@ -182,7 +182,7 @@ def test_audit_does_not_refute_the_claim():
 
 def test_audit_catches_half_the_noise():
     claim = Process(small(), 3.0, 1.0).guarantee()
-    assert audit(attacked(1.5), claim, pairs=[(0, 1)], seconds=4, generator=seeded).refuted
+    assert audit(attacked(1.5), claim, pairs=[(0, 1)], seconds=10, generator=seeded).refuted
 
 
 # refusals

@@ -107,24 +107,24 @@ def test_the_proof_fits_the_code():
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern32(0.5)], ids=repr)
 def test_shown_saved_reloaded_and_shown_elsewhere_is_one_noisy_function(kernel):
-    """500 releases at 60 points, half of them after a reload: whitened sums are chi-square; 10 % off fails."""
+    """250 releases at 120 points, half of them after a reload: whitened sums are chi-square; 10 % off fails."""
     mechanism, rng = ProcessPath(FunctionQuery("sine", kernel, 1.0), 0.5), seeded(41)
-    points = np.random.default_rng(4).permutation(np.linspace(0, 24, 60))
+    points = np.random.default_rng(4).permutation(np.linspace(0, 48, 120))
 
     def function(at):
         return np.sin(at[:, 0])
 
     rows = []
-    for _ in range(500):
+    for _ in range(250):
         released = mechanism.release(function, rng)
-        before = released.at(points[:30], rng)
+        before = released.at(points[:60], rng)
         released = ReleasedPath.from_record(mechanism, json.loads(json.dumps(released.to_record())), function)
-        rows.append(np.concatenate([before, released.at(points[30:], rng)]))
+        rows.append(np.concatenate([before, released.at(points[60:], rng)]))
     noise = np.array(rows) - np.sin(points)
     white = np.linalg.solve(np.linalg.cholesky(0.25 * kernel.gram(points)), noise.T)
     sums = (white**2).sum(axis=1)
-    tails = 2 * np.minimum(stats.chi2.cdf(sums, 500), stats.chi2.sf(sums, 500))
-    assert tails.min() * 60 >= ALPHA
+    tails = 2 * np.minimum(stats.chi2.cdf(sums, 250), stats.chi2.sf(sums, 250))
+    assert tails.min() * 120 >= ALPHA
     for factor in (1 / 1.1, 1.1):
         total = sums.sum() * factor
         assert 2 * min(stats.chi2.cdf(total, 30_000), stats.chi2.sf(total, 30_000)) < ALPHA
@@ -138,11 +138,11 @@ def test_error_is_the_quantile_at_a_point():
 
 
 def attacked(sigma):
-    """The density of four records, one replaced, at three points."""
+    """The density of four records, one replaced: the difference of the two values that change, which tells most."""
     query = FunctionQuery("density", Gaussian(0.5), density_sensitivity(0.5, 4))
-    mechanism, at = ProcessPath(query, sigma), np.array([0.0, 1.0, 9.0])
+    mechanism, at = ProcessPath(query, sigma), np.array([0.0, 9.0])
     answers = {0: density(np.zeros(4), 0.5), 1: density(np.array([9.0, 0, 0, 0]), 0.5)}
-    return lambda data, rng: mechanism.release(answers[data], rng).at(at, rng).tolist()
+    return lambda data, rng: float(np.diff(mechanism.release(answers[data], rng).at(at, rng))[0])
 
 
 def test_audit_does_not_refute_the_claim_and_catches_the_printed_noise():
@@ -150,7 +150,7 @@ def test_audit_does_not_refute_the_claim_and_catches_the_printed_noise():
     right = ProcessPath.calibrate(FunctionQuery("density", Gaussian(0.5), moved), Approximate(3.0, 0.1))
     assert not audit(attacked(right.sigma), right.guarantee(), pairs=[(0, 1)], seconds=2, generator=seeded).refuted
     printed = math.sqrt(2 * math.log(2 / 0.1)) / 3.0 * moved / 2
-    assert audit(attacked(printed), right.guarantee(), pairs=[(0, 1)], seconds=4, generator=seeded).refuted
+    assert audit(attacked(printed), right.guarantee(), pairs=[(0, 1)], seconds=15, generator=seeded).refuted
 
 
 # laws of a release

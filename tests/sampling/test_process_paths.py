@@ -20,9 +20,9 @@ from sfumato.sampling.processes.kernels import Gaussian, Matern12, Matern32, Mat
 from sfumato.sampling.processes.path import NUGGET
 from statistical import ALPHA
 
-POINTS = np.random.default_rng(5).permutation(np.linspace(-2, 6, 60))
+POINTS = np.random.default_rng(5).permutation(np.linspace(-2, 6, 120))
 FIRST, SECOND, THIRD = np.split(POINTS, 3)
-PATHS = 500  # of 60 points: the sum of all squares has relative error 0.8 %, so 10 % off are 11 standard deviations
+PATHS = 250  # of 120 points: the sum of all squares has relative error 0.8 %, so 10 % off are 11 standard deviations
 KERNELS = [Gaussian(0.5), Matern12(0.7), Matern32(0.7), Scaled(Matern52(0.7), 4.0), Periodic(1.0, 7.0)]
 
 
@@ -58,7 +58,7 @@ def forgotten(path):
 
 
 def shown(kernel, rng, reload):
-    """The values at sixty points, asked in three rounds with a reload after each."""
+    """The values at 120 points, asked in three rounds with a reload after each."""
     path = path_of(kernel)
     first = path.at(FIRST, rng)
     path = reload(path)
@@ -77,7 +77,7 @@ def test_evaluated_saved_reloaded_and_evaluated_elsewhere_is_one_path(kernel):
     """And the law is refused if a reload starts a new path, or if the covariance is 10 % off."""
     rng, truth = seeded(21), covariance_of(kernel, POINTS)
     parts = np.zeros_like(truth)
-    for block in (slice(0, 20), slice(20, 40), slice(40, 60)):
+    for block in (slice(0, 40), slice(40, 80), slice(80, 120)):
         parts[block, block] = truth[block, block]
     directions = contrasts(truth, parts)
     values = np.array([shown(kernel, rng, saved) for _ in range(PATHS)])
