@@ -12,6 +12,9 @@ from scipy import stats
 
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.local.client import Budget, decode_batch
+from sfumato.local.collection.collector import Collector
+from sfumato.local.collection.declaration import Collection
+from sfumato.local.collection.estimates import Estimate
 from sfumato.local.interactive.interaction import Turn, checked, conducted
 from sfumato.local.interactive.participant import Participant
 from sfumato.local.interactive.quantiles import QuantileSearch, Threshold
@@ -116,6 +119,23 @@ def test_strings_nobody_holds_survive_as_rarely_as_stated():
 
     listed = sum(survived(400 + s) for s in range(200))
     assert listed <= stats.binom.isf(ALPHA, 200, 0.1)
+
+
+def test_an_interaction_runs_over_the_wire_and_through_collectors(tmp_path):
+    """Users answer messages, a collector a block; the transcript travels as JSON; the result is near the median."""
+    search = QuantileSearch(16, 0.5, GeneralizedResponse.calibrate(2, Pure(4.0)), users=600, blocks=6, beta=0.2)
+    values = iter(np.random.default_rng(seeded(5).word()).integers(6, 12, 600).tolist())
+    transcript, bits = (), seeded(6)
+    while (channel := search.channel_for(transcript)) is not None:
+        collector = Collector(Collection(f"turn {len(transcript)}", channel), tmp_path / f"{len(transcript)}.journal")
+        told = tuple(Turn.from_record(json.loads(json.dumps(turn.to_record()))) for turn in transcript)
+        users = itertools.islice(values, search.block(transcript))
+        messages = [Participant(search, Budget(Pure(4.0)), bits).report(value, told, "median") for value in users]
+        assert all(receipt.accepted == 1 for receipt in collector.add_all(messages))
+        estimate = collector.estimate()
+        assert Estimate.from_record(estimate.to_record()).values == pytest.approx(estimate.values)
+        transcript = (*transcript, Turn.of(channel, estimate.reports, estimate.tally))
+    assert 5 <= search.found(transcript).cell <= 12
 
 
 # budgets
@@ -233,3 +253,11 @@ for interaction, value in (
 def test_questions_and_answers_need_numpy_only():
     done = subprocess.run([sys.executable, "-W", "error", "-c", ALONE], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_channels_return_from_their_declarations():
+    for channel in (SEARCH.channel_for(()), FrequentStrings("ab", 2, Pure(1.0), users=100).channel_for(())):
+        declared = Collection("x", channel)
+        assert Collection.from_record(json.loads(json.dumps(declared.to_record()))) == declared
+    with pytest.raises(ParameterError, match="candidates"):
+        Prefixes.from_record({"type": "prefixes"})

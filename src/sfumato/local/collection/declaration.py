@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.local.interactive.quantiles import Threshold
+from sfumato.local.interactive.strings import Prefixes
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.questions import QUESTIONS, question_from
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -22,6 +24,7 @@ __all__ = ["FORMAT", "Collection"]
 
 FORMAT = "sfumato-collection/1"
 LONGEST = 200  # characters of a name
+CHANNELS: dict[str, type[Threshold | Prefixes]] = {kind.name: kind for kind in (Threshold, Prefixes)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ class Collection:
 def _protocol(record: dict[str, Any], labels: int) -> LocalProtocol:
     """A protocol in full, or one to calibrate: `type`, `epsilon`, perhaps `delta`, and its domain."""
     if "epsilon" not in record or record.get("type") not in QUESTIONS:
-        return question_from(record)
+        channel = CHANNELS.get(str(record.get("type")))
+        return question_from(record) if channel is None else channel.from_record(record)
     kind: Any = QUESTIONS[record.pop("type")]
     epsilon, delta = record.pop("epsilon"), record.pop("delta", None)
     if labels and not record:

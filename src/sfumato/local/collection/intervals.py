@@ -27,6 +27,7 @@ from sfumato.local.protocols import (
 from sfumato.local.protocols.privunit import LEVELS
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
 from sfumato.local.questions.limits import bernstein_sum, binomial
+from sfumato.local.questions.mapped import Mapped
 from sfumato.local.questions.moments import supports
 
 __all__ = ["limits_of"]
@@ -60,6 +61,8 @@ def limits_of(protocol: LocalProtocol, tally: Tally, n: int, beta: float) -> tup
 
 def _rates(protocol: LocalProtocol) -> tuple[Fraction, Fraction] | None:
     """p and q of protocols whose tally counts supports."""
+    if isinstance(protocol, Mapped):
+        return _rates(protocol.inner)
     if isinstance(protocol, LocalHashing):
         return protocol.truthful + (1 - protocol.truthful) / protocol.g, Fraction(1, protocol.g)
     try:

@@ -51,6 +51,11 @@ class Threshold(Mapped):
     response: LocalProtocol
 
     @property
+    def k(self) -> int:
+        """Two categories: at or below, and above."""
+        return 2
+
+    @property
     def inner(self) -> LocalProtocol:
         """The binary response."""
         return self.response

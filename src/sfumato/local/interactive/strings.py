@@ -31,7 +31,7 @@ from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
 from sfumato.local.questions.limits import binomial, binomial_threshold
 from sfumato.local.questions.mapped import Mapped
 from sfumato.local.questions.moments import supports
-from sfumato.local.questions.oracles import oracle
+from sfumato.local.questions.oracles import oracle, protocols_from
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Frequent", "FrequentStrings", "Prefixes"]
@@ -49,6 +49,11 @@ class Prefixes(Mapped):
     candidates: tuple[str, ...]
     longest: int
     response: LocalProtocol
+
+    @property
+    def k(self) -> int:
+        """The candidates, and other."""
+        return len(self.candidates) + 1
 
     @property
     def inner(self) -> LocalProtocol:
@@ -81,6 +86,15 @@ class Prefixes(Mapped):
             "type": self.name, "candidates": list(self.candidates), "longest": self.longest,
             "response": self.response.to_record(),
         }  # fmt: skip
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Prefixes:
+        """The channel that `to_record` wrote."""
+        try:
+            (response,) = protocols_from([record["response"]])
+            return cls(tuple(map(str, record["candidates"])), int(record["longest"]), response)
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("a prefixes channel has candidates, longest and response") from None
 
     def words(self) -> str:
         """What leaves the device."""
