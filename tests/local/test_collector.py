@@ -163,6 +163,28 @@ def test_malformed_messages_are_refused_with_a_reason_and_counted(tmp_path, kind
     assert (one.state.reports, one.state.refused) == (0, {reason: 1})
 
 
+@pytest.mark.parametrize("protocol", [*QUESTIONS, *NUMBERS], ids=lambda protocol: protocol.name)
+def test_no_bytes_whatever_make_the_collector_raise(tmp_path, protocol):
+    """Messages with flipped bytes, cut, doubled, empty, or with every length announced: each gets a receipt."""
+    rng = np.random.default_rng(seeded(11).word())
+    one = Collector(Collection("x", protocol), tmp_path / "f")
+    values = np.zeros((3, 3)) if protocol.goal == "means" else np.zeros(3)
+    reports = protocol.randomize(values, seeded(1)) if protocol in NUMBERS else sample(protocol, 3)
+    tokens = rng.integers(0, 256, (3, 16), dtype=np.uint8)
+    messages = []
+    for _ in range(60):
+        good = bytearray(encode_batch(protocol, reports, None, tokens if rng.random() < 0.5 else None))
+        for place in rng.integers(40 if rng.random() < 0.7 else 0, len(good), rng.integers(1, 5)):
+            good[place] = rng.integers(0, 256)
+        messages.append(bytes(good[: rng.integers(0, len(good) + 1)] if rng.random() < 0.2 else good))
+    empty = encode_batch(protocol, reports[:0])
+    messages += [empty, encode_batch(protocol, reports[:0], None, tokens[:0]), empty[:40] + b"\xff" * 8, b"", bytes(48)]
+    receipts = one.add_all(messages)
+    assert len(receipts) == len(messages)
+    assert all(set(receipt.refused) <= set(REASONS) for receipt in receipts)
+    assert one.state.reports == sum(receipt.accepted for receipt in receipts if not receipt.before)
+
+
 def test_an_out_of_range_refusal_does_not_print_the_report(tmp_path):
     assert "200" not in collector(tmp_path).add(damaged("out of range")).words
 
