@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,6 +244,17 @@ def test_hostile_values_pass_through_the_engine(tmp_path: Path) -> None:
     schema = sf.Schema({"age": sf.Integers(0, 99), "sex": sf.Categories(["f", "m"])}, dataset="odd")
     made = opened(tmp_path, schema, frame).synthesize(spend=sf.Concentrated(1.0))
     assert set(made.to_pandas()["sex"].dropna()) <= {"f", "m"}
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    example = Path(__file__).parents[1] / "examples" / "synthetic.py"
+    command = [sys.executable, "-W", "error", str(example), "--people", "1500"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)}, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    for words in ("would cost", "guarantee", "NOT RELEASABLE", "written to"):
+        assert words in done.stdout
 
 
 # refusals

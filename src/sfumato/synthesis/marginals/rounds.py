@@ -248,11 +248,12 @@ def _finished(run: _Run, rows: int, rng: Rng) -> Synthesis:
         for place, column in enumerate(run.columns)
     }
     names = [column.name for column in run.columns]
-    half = 0.4 / run.total  # half the mean size of a normal variable
     return Synthesis(
         rows=made,
         total=run.total,
-        column_errors={name: min(1.0, half * held.spread) for name, held in zip(names, run.smooth, strict=True)},
+        column_errors={
+            name: min(1.0, 0.5 * held.error / run.total) for name, held in zip(names, run.smooth, strict=True)
+        },
         pair_errors={(names[a], names[b]): error for (a, b), error in sorted(run.errors.items())},
         other_errors={(names[a], names[b]): error for (a, b), error in run.others.items() if (a, b) not in run.errors},
         measured=tuple(run.pairs),
