@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.local.protocols import Duchi, Hypercube, PrivUnit, SampledCoordinates
+from sfumato.local.protocols import Duchi, Hybrid, Hypercube, OptimizedWindow, Piecewise, PrivUnit, SampledCoordinates
 from sfumato.local.protocols.caps import cap
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
@@ -50,6 +50,15 @@ def test_sampled_coordinates_are_exact():
     check_claim(protocol, Pure(1.0))
     points = np.linspace(-1, 1, 5)
     check_estimates(protocol, [[[x] * 3] for x in points], [[x] * 3 for x in points])
+
+
+@pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid, OptimizedWindow])
+def test_the_worst_of_sampled_coordinates_is_the_worst(kind):
+    """Over 2,001 values none is above `variance`, and the worst of them comes near."""
+    protocol = SampledCoordinates(4, kind.calibrate(-1, 3, Pure(2.0)))
+    found = max(protocol.variance(1, [[x] * 4])[0] for x in np.linspace(-1, 3, 2001))
+    assert found <= protocol.variance(1)[0] * (1 + 1e-9)
+    assert found >= protocol.variance(1)[0] * 0.998
 
 
 def test_sampling_beats_the_hypercube_in_many_dimensions():

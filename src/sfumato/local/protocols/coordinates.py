@@ -26,6 +26,7 @@ from sfumato.local.protocols.duchi import Duchi
 from sfumato.local.protocols.hybrid import Hybrid
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import check_reports
+from sfumato.local.protocols.numbers import Number
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.local.protocols.window import OptimizedWindow
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -46,11 +47,11 @@ class SampledCoordinates(LocalProtocol):
     goal: ClassVar[str] = "means"
 
     dimension: int
-    inner: LocalProtocol
+    inner: Number | Hybrid
 
     def __post_init__(self) -> None:
         check_count("dimension", self.dimension, 1, 1 << 16)
-        if self.inner.goal != "mean" or self.inner.columns:
+        if not isinstance(self.inner, Number | Hybrid):
             raise ParameterError("inner must be a protocol for the mean of numbers")
 
     @classmethod
@@ -61,7 +62,7 @@ class SampledCoordinates(LocalProtocol):
 
     @property
     def _bounds(self) -> tuple[float, float]:
-        return self.inner.low, self.inner.high  # type: ignore[attr-defined]
+        return self.inner.low, self.inner.high
 
     def guarantee(self) -> Pure | Approximate:
         """What one report costs."""
@@ -124,13 +125,10 @@ class SampledCoordinates(LocalProtocol):
         """Of each mean; `truth` holds vectors, each standing for an equal share of the people."""
         check_reports(n)
         d, (low, high) = self.dimension, self._bounds
-        rows = np.full((1, d), np.nan) if truth is None else vectors(truth, d)
+        if truth is None:  # d (s^2 + x^2) - x^2, at its greatest
+            return np.full(d, d * self.inner.peak(1 / d) / n)
+        rows = vectors(truth, d)
         values = np.clip(np.where(np.isnan(rows), (low + high) / 2, rows), low, high)
-        if truth is None:  # the worst on a fine grid of values, the same for every coordinate
-            grid = np.linspace(low, high, 257)
-            inner = np.array([self.inner.variance(1, [value])[0] for value in grid])
-            worst = (d * inner + (d - 1) * (grid - (low + high) / 2) ** 2).max()
-            return np.full(d, worst / n)
         inner = np.array([self.inner.variance(1, column)[0] for column in values.T])
         return np.asarray((d * inner + (d - 1) * ((values - (low + high) / 2) ** 2).mean(axis=0)) / n)
 

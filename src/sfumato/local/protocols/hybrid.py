@@ -136,11 +136,23 @@ class Hybrid(LocalProtocol):
     def variance(self, n: int, truth: npt.ArrayLike | None = None) -> Floats:
         """Of the mean; `truth` holds values, each standing for an equal share of the people."""
         check_reports(n)
-        place = np.array([0, self.steps // 2]) if truth is None else self.coerce(truth)
+        if truth is None:
+            return np.array([self.peak() / n])
+        return np.array([float(self._spread(self.coerce(truth)).mean()) / n])
+
+    def _spread(self, place: Places) -> Floats:
+        """The variance of one estimate from each place."""
         share, (wave, bit) = float(self.mixture), self.parts
-        spread = share * _units(wave, place) + (1 - share) * _units(bit, place)
-        found = spread.max() if truth is None else spread.mean()
-        return np.array([found * ((self.high - self.low) / self.steps) ** 2 / n])
+        steps = share * _units(wave, place) + (1 - share) * _units(bit, place)
+        return np.asarray(steps * ((self.high - self.low) / self.steps) ** 2)
+
+    def peak(self, share: float = 1.0) -> float:
+        """The greatest mean square of one estimate around the middle, minus `share` of its squared mean.
+
+        A quadratic in the value, symmetric around the middle: the greatest is there or at an end.
+        """
+        ends = self._spread(np.array([0, self.steps // 2]))
+        return float(max(ends[0] + (1 - share) * ((self.high - self.low) / 2) ** 2, ends[1]))
 
     def risk(self, n: int) -> float:
         """The variance of the mean at its worst."""

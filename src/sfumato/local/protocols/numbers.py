@@ -74,13 +74,23 @@ class Number(LocalProtocol):
     def variance(self, n: int, truth: npt.ArrayLike | None = None) -> Floats:
         """Of the mean; `truth` holds values, each standing for an equal share of the people."""
         check_reports(n)
-        unit = (self.high - self.low) / self.lattice / float(self.line()[1])
-        found = self.worst() if truth is None else float(self.spread(self.coerce(truth)).mean())
-        return np.array([found * unit * unit / n])
+        if truth is None:
+            return np.array([self.peak() / n])
+        return np.array([float(self.spread(self.coerce(truth)).mean()) * self._unit() ** 2 / n])
 
-    def worst(self) -> float:
-        """The greatest variance of a score, over all places."""
-        return float(self.spread(np.arange(self.lattice + 1)).max())
+    def _unit(self) -> float:
+        """What one point of score is worth."""
+        return (self.high - self.low) / self.lattice / float(self.line()[1])
+
+    def peak(self, share: float = 1.0) -> float:
+        """The greatest mean square of one estimate around the middle, minus `share` of its squared mean."""
+        return self.worst(share) * self._unit() ** 2
+
+    def worst(self, share: float = 1.0) -> float:
+        """The same of a score: for the whole share, the greatest variance over all places."""
+        place = np.arange(self.lattice + 1)
+        apart = float(self.line()[1]) * (place - self.lattice / 2)
+        return float((self.spread(place) + (1 - share) * apart**2).max())
 
     def risk(self, n: int) -> float:
         """The variance of the mean at its worst."""

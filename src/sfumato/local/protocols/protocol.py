@@ -173,7 +173,7 @@ def _plain(value: Any, kind: object) -> object:
 
 def _restored(name: str, kind: str, value: Any) -> Any:
     """A part of a record, checked against the kind of its field."""
-    if kind == "LocalProtocol" and isinstance(value, dict):
+    if kind == "Number | Hybrid" and isinstance(value, dict):
         from sfumato.local.protocols import protocol_from  # the closed list knows this module
 
         return protocol_from(value)

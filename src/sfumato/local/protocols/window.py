@@ -135,13 +135,13 @@ class OptimizedWindow(Number):
         mean = float(self.informed) / self.window * (place + sums[0])
         return np.asarray(np.interp(place, sums - sums[0], self._seconds()) - mean**2)
 
-    def worst(self) -> float:
-        """Between two windows the variance is a parabola: its top, or an end."""
+    def worst(self, share: float = 1.0) -> float:
+        """Between two windows the mean square minus a share of the squared mean is a parabola: its top, or an end."""
         sums, slope = self._sums, float(self.informed) / self.window
         second, mean = self._seconds(), slope * sums.astype(np.float64)
         rise = np.diff(second) / np.diff(mean)
-        top = np.clip(rise / 2, mean[:-1], mean[1:])
-        return float((second[:-1] + rise * (top - mean[:-1]) - top**2).max())
+        top = np.clip(rise / (2 * share), mean[:-1], mean[1:])
+        return float((second[:-1] + rise * (top - mean[:-1]) - share * top**2).max())
 
     def outputs(self) -> Reports:
         """All numbers, in order."""
