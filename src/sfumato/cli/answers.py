@@ -50,7 +50,8 @@ def full_table(shown: Answers) -> Any:
 def _rows(release: Release) -> list[tuple[str, str, str]]:
     """(cell, answer, interval) of the largest answers, or of all when they are few."""
     columns = release.table().to_pydict()
-    rows = [_cell(release, dict(zip(answers(release).headings, row, strict=True))) for row in answers(release).rows]
+    shown = answers(release)
+    rows = [_cell(release, dict(zip(shown.headings, row, strict=True))) for row in shown.rows]
     if hasattr(release.question, "curve"):  # a function: some of its points, in order
         rows, columns = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN], {}
     if "estimate" in columns and "probability" not in columns and len(rows) > SHOWN + 1:

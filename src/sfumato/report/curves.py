@@ -13,7 +13,7 @@ from sfumato.report.style import ACCENT, INK, PALE, SHADES, WIDTH, altair, style
 
 __all__ = ["plot_curve"]
 
-POINTS, SIDE = 401, 61
+POINTS, SIDE = 301, 37
 STEWARD = "FOR THE STEWARD ONLY: shows the secret truth, do not publish"
 
 
