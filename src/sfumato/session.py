@@ -38,10 +38,11 @@ from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
 from sfumato.release import FORMAT, Provenance, Release, digest
 from sfumato.sanitization import Sanitization, SanitizedTable, Together
+from sfumato.schema import Schema
 from sfumato.synthesis.table import SyntheticTable
 from sfumato.version import VERSION
 
-__all__ = ["Preview", "Session"]
+__all__ = ["Preview", "Session", "exact_answer", "preview"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +113,7 @@ class Session:
 
     def plan(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Preview:
         """What `release` would cost and how accurate it would be, from public quantities only."""
-        question = bind(query, self.schema)
-        parts = _parts(question, spend, self._allow)
-        chosen = parts[-1][0]
-        certificate = certify(question, chosen.mechanism)
-        ranking = options(parts[-1][1], _last_target(question, spend), self._allow)
-        return Preview(
-            name=name or query.name,
-            guarantee=_claim(parts),
-            mechanism=" then ".join(option.name for option, _ in parts),
-            accuracy="; ".join(part.accuracy(option.mechanism, 0.05) for option, part in parts),
-            certificate=certificate,
-            ranking=tuple((option.name, option.predicted) for option in ranking),
-            unit=self.schema.words(),
-        )
+        return preview(query, self.schema, spend=spend, allow=self._allow, name=name)
 
     def release(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Release:
         """A private answer.  The same name and question again returns what was stored, at no cost."""
@@ -233,7 +221,7 @@ class Session:
             keys = self._discover(parts[0][0].mechanism, parts[0][1])
             question = bind_discovered(parts[0][1], keys)
             mechanism = type(mechanism)(question, **_parameters(mechanism))
-        output = mechanism.release(self._exact(question, mechanism), self._rng)
+        output = mechanism.release(exact_answer(self._table, question, mechanism), self._rng)
         if hasattr(question, "read_by"):
             question = question.read_by(mechanism)
         stamped = replace(provenance, parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts))
@@ -245,25 +233,44 @@ class Session:
         noisy = mechanism.release(counts, self._rng)
         return tuple(sorted(text for text, count in zip(texts, noisy, strict=True) if count))
 
-    def _exact(self, question: Any, mechanism: Any) -> Any:
-        """The exact, secret answer in the form its mechanism takes."""
-        if hasattr(question, "exact"):
-            return question.exact(self._table, mechanism)
-        if isinstance(question, Workload) and getattr(mechanism, "on_histogram", False):
-            return question.histogram(self._table.answer(question.statistic))
-        if isinstance(question, VectorQuestion):
-            if question.cells.count == 0:
-                return np.zeros(0, dtype=object)
-            return question.vector(self._table.answer(question.statistic))
+
+def preview(
+    query: Query, schema: Schema, *, spend: Guarantee, allow: Iterable[str] = (), name: str | None = None
+) -> Preview:
+    """What releasing `query` from any table of this schema would cost and how accurate it would be."""
+    question, allowed = bind(query, schema), frozenset(allow)
+    parts = _parts(question, spend, allowed)
+    ranking = options(parts[-1][1], _last_target(question, spend), allowed)
+    return Preview(
+        name=name or query.name,
+        guarantee=_claim(parts),
+        mechanism=" then ".join(option.name for option, _ in parts),
+        accuracy="; ".join(part.accuracy(option.mechanism, 0.05) for option, part in parts),
+        certificate=certify(question, parts[-1][0].mechanism),
+        ranking=tuple((option.name, option.predicted) for option in ranking),
+        unit=schema.words(),
+    )
+
+
+def exact_answer(table: Table, question: Any, mechanism: Any) -> Any:
+    """The exact, secret answer in the form its mechanism takes."""
+    if hasattr(question, "exact"):
+        return question.exact(table, mechanism)
+    if isinstance(question, Workload) and getattr(mechanism, "on_histogram", False):
+        return question.histogram(table.answer(question.statistic))
+    if isinstance(question, VectorQuestion):
         if question.cells.count == 0:
-            return np.zeros((0, len(question.items)), dtype=np.int64) if isinstance(question, Popular) else []
-        cells, values, counts = self._table.answer(question.statistic)
-        if isinstance(question, Popular):
-            return question.scores(cells, values, counts)
-        assert isinstance(question, Quantiles)
-        order = np.argsort(cells, kind="stable")
-        ends = np.searchsorted(cells[order], np.arange(1, question.cells.count))
-        return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
+            return np.zeros(0, dtype=object)
+        return question.vector(table.answer(question.statistic))
+    if question.cells.count == 0:
+        return np.zeros((0, len(question.items)), dtype=np.int64) if isinstance(question, Popular) else []
+    cells, values, counts = table.answer(question.statistic)
+    if isinstance(question, Popular):
+        return question.scores(cells, values, counts)
+    assert isinstance(question, Quantiles)
+    order = np.argsort(cells, kind="stable")
+    ends = np.searchsorted(cells[order], np.arange(1, question.cells.count))
+    return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
 
 
 def _parts(question: Question, spend: Guarantee, allow: frozenset[str]) -> list[tuple[Option, Any]]:

@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from sfumato.auditing import Finding
@@ -75,19 +74,18 @@ def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, seconds:
     if name is None:
         known = ", ".join(repr(release.name) for release in plan.releases)
         raise ParameterError(f"--release is missing: which release of the plan? It has {known}")
-    with TemporaryDirectory() as scratch:
-        target = _Released(plan, plan.release(name), Path(scratch))
-        pairs = neighbors(plan.schema)
-        for pair in pairs:
-            for data in pair:
-                target.answer(data)  # before the clock starts, so that all of it goes into the attack
-        return attack(target, claim or target.mechanism.guarantee(), pairs=pairs, seconds=seconds)
+    target = _Released(plan, plan.release(name))
+    pairs = neighbors(plan.schema)
+    for pair in pairs:
+        for data in pair:
+            target.answer(data)  # before the clock starts, so that all of it goes into the attack
+    return attack(target, claim or target.mechanism.guarantee(), pairs=pairs, seconds=seconds)
 
 
 class _Released:
     """A planned release as a function of a table.  Exact answers are kept, since they are the same each time."""
 
-    def __init__(self, plan: Plan, planned: PlannedRelease, scratch: Path) -> None:
+    def __init__(self, plan: Plan, planned: PlannedRelease) -> None:
         from sfumato.planner import best
         from sfumato.queries import bind
         from sfumato.queries.keys import Keys
@@ -96,7 +94,7 @@ class _Released:
         question = bind(planned.query, plan.schema)
         if isinstance(question, Keys):
             raise UnsupportedQuery(f"release {planned.name!r} discovers its keys; audit it as module:function")
-        self.name, self.plan, self.question, self.scratch = planned.name, plan, question, scratch
+        self.name, self.plan, self.question = planned.name, plan, question
         self.mechanism: Any = best(question, planned.spend)
         self.rng = secure()
         self.answers: dict[str, Any] = {}
@@ -105,15 +103,13 @@ class _Released:
         return self.mechanism.release(self.answer(data), self.rng)
 
     def answer(self, data: Any) -> Any:
-        """The exact answer, computed by a session of its own."""
+        """The exact answer, as a session computes it."""
         from sfumato.engines import read
-        from sfumato.session import Session
+        from sfumato.session import exact_answer
 
         key = repr(data.to_pydict())
         if key not in self.answers:
-            table = read(data, schema=self.plan.schema)
-            session = Session(table, budget=self.plan.budget, ledger=self.scratch / "audit.ledger")
-            self.answers[key] = session._exact(self.question, self.mechanism)
+            self.answers[key] = exact_answer(read(data, schema=self.plan.schema), self.question, self.mechanism)
         return self.answers[key]
 
 

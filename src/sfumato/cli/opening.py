@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sfumato.cli.neighbors import invented
 from sfumato.errors import BudgetExceeded, SchemaError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.ledger.rules import added
 from sfumato.plans import Plan, PlannedRelease
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee, Pure
+from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.session import Preview, Session
@@ -32,14 +30,8 @@ class Outlook:
 
 
 def previews(plan: Plan) -> list[Preview]:
-    """What each release would cost, from public quantities only: the session looks at an empty table."""
-    from sfumato.engines import read
-    from sfumato.session import Session
-
-    with TemporaryDirectory() as scratch:
-        empty = read(invented(plan.schema, []), schema=plan.schema)
-        session = Session(empty, budget=plan.budget, ledger=Path(scratch) / "preview.ledger")
-        return [_preview(session, number, release) for number, release in enumerate(plan.releases, start=1)]
+    """What each release would cost, from public quantities only."""
+    return [_preview(plan.schema, number, release) for number, release in enumerate(plan.releases, start=1)]
 
 
 def outlook(plan: Plan, shown: list[Preview]) -> Outlook:
@@ -84,8 +76,10 @@ def opened(plan: Plan) -> Session:
     return Session(table, budget=plan.budget, ledger=plan.ledger)
 
 
-def _preview(session: Session, number: int, release: PlannedRelease) -> Preview:
+def _preview(schema: Schema, number: int, release: PlannedRelease) -> Preview:
+    from sfumato.session import preview
+
     try:
-        return session.plan(release.query, spend=release.spend, name=release.name)
+        return preview(release.query, schema, spend=release.spend, name=release.name)
     except SfumatoError as error:
         raise type(error)(f'release {number} ("{release.name}"): {error}') from None
