@@ -2,10 +2,10 @@ r"""Which blocks are worth measuring, from public quantities alone, and how the 
 
 A Gaussian kernel of width sigma at c, averaged over rows, is moved by an error of the block's mean by about
 `influence` times the error of one number (docs/proofs/synthesis-smooth.md, section Influence; mixtures of ten kernels,
-ten thousand of them, at sigma = WIDTH).  A block beyond the first two is measured when CLEARLY times the noise it would get moves
-the worst query less than the block itself does for a typical table (columns of spread SPREAD, a third of the variance
-in one direction).  Shares minimize the sum of squared effects: proportional to (influence * noise)^(2/3) for epsilons,
-to influence * noise for the squared ratios of normal noise.
+ten thousand of them, at sigma = WIDTH).  A block beyond the first two is measured when CLEARLY times the noise it would
+get moves the worst query less than the block itself does for a typical table (columns of spread SPREAD, a third of the
+variance in one direction).  Shares minimize the sum of squared effects at sigma = WIDE: proportional to
+(influence * noise)^(2/3) for epsilons, to influence * noise for the squared ratios of normal noise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sfumato.synthesis.smooth.features import BLOCKS, dimension
 
-__all__ = ["BEYOND", "SPREAD", "Shape", "chosen", "height", "influence", "shares", "typical"]
+__all__ = ["BEYOND", "SPREAD", "WIDE", "Shape", "chosen", "height", "influence", "shares", "typical"]
 
 BEYOND = BLOCKS[2:]  # measured only when it pays
 

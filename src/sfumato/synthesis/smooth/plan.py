@@ -22,7 +22,7 @@ from sfumato.privacy.adjacency import Adjacency, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import choose
-from sfumato.synthesis.smooth.choose import BEYOND, height, influence, typical
+from sfumato.synthesis.smooth.choose import BEYOND, WIDE, height, influence, typical
 from sfumato.synthesis.smooth.features import BLOCKS, QUANTUM, Integers, Reals, View
 from sfumato.synthesis.smooth.fitted import Fitted, fitted
 from sfumato.synthesis.smooth.measurement import composed
@@ -72,7 +72,7 @@ class SmoothSynthesis:
         if isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0):
             made.append(normal_design(len(sizes), rows, target, rows_per_unit, exchanged, blocks))
         plans = [cls(tuple(sizes), rows, target, design, points) for design in made]
-        return min(plans, key=lambda plan: plan.predicted(3.0))
+        return min(plans, key=lambda plan: plan.predicted(WIDE))
 
     def guarantee(self) -> Guarantee:
         """What `run` costs between neighboring tables."""
@@ -84,7 +84,8 @@ class SmoothSynthesis:
         measured = {m.block: m.deviation / (QUANTUM * n) for m in self.design.measured}
         noise = sum((influence(block, shape, sigma) * error) ** 2 for block, error in measured.items())
         missing = sum(typical(block, shape.columns, sigma) ** 2 for block in BEYOND if block not in measured)
-        return min(1.0, height(shape.columns, sigma) * math.sqrt(noise + missing))
+        hidden = self.design.hidden * (1 + 0.5 * math.sqrt(shape.columns)) / sigma**2
+        return min(1.0, height(shape.columns, sigma) * math.sqrt(noise + missing + hidden**2))
 
     def run(self, rows: npt.NDArray[Any], rng: Rng) -> tuple[Reals, Reals]:
         """Points of the box and their weights, from lattice indices (rows, columns); -1 is missing."""
@@ -106,17 +107,22 @@ class SmoothSynthesis:
 
     def release(self, points: Reals, rng: Rng) -> Fitted:
         """Measure the secret points of the box and fit; all that is read of them is noisy."""
+        view, center_error, noisy = self.measure(points, rng)
+        errors = {m.block: m.deviation / (QUANTUM * self.rows) for m in self.design.measured}
+        return fitted(view, center_error, noisy, errors, self.points)
+
+    def measure(self, points: Reals, rng: Rng) -> tuple[View, float, dict[str, Reals]]:
+        """What is released: the view with the standard error of its center, and the noisy mean of every block."""
         if points.ndim != 2 or points.shape[1] != len(self.sizes):
             raise ParameterError(f"points must have {len(self.sizes)} columns, got shape {points.shape}")
         inside = np.clip(np.nan_to_num(points, nan=0.0), -1.0, 1.0)
-        view, first = self._view(inside, rng)
-        sums = view.totals(inside, self.design.blocks)
-        noisy, start = {}, 0
+        view, center_error = self._view(inside, rng)
+        sums, start = view.totals(inside, self.design.blocks), 0
+        noisy = {}
         for m in self.design.measured:
             noisy[m.block] = m.release(sums[start : start + m.size], rng) / (QUANTUM * self.rows)
             start += m.size
-        errors = {m.block: m.deviation / (QUANTUM * self.rows) for m in self.design.measured}
-        return fitted(view, first, noisy, errors, self.points)
+        return view, center_error, noisy
 
     def _view(self, inside: Reals, rng: Rng) -> tuple[View, float]:
         """Where the blocks are measured from, and the standard error of its center."""

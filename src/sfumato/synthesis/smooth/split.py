@@ -18,6 +18,7 @@ __all__ = ["Design", "normal_design", "pure_design"]
 RADIUS = 0.08  # of epsilon, for the choice of a radius
 CENTER = 0.2  # of the squared ratios, for the center
 CERTAIN = 7.0  # in the exponent: radii that hold every row are then chosen once in a thousand tables
+HIDDEN = 0.06  # the root mean square, over all rows outside, of how far they are pulled along one direction
 ROOM = 1 - 1e-9  # scales are first set this far inside the target, so that rounding cannot leave it
 
 
@@ -32,6 +33,7 @@ class Design:
     radius_cost: Fraction = Fraction(0)
     inside: float = 1.0  # the part of the rows that the radius should hold
     stretch: float = 1.0  # the ball's reach over that radius
+    hidden: float = 0.0  # how far clipping may move the mean, in units of the box
 
     @property
     def blocks(self) -> tuple[str, ...]:
@@ -104,13 +106,15 @@ def normal_design(
     )
     rate = round_down(cost / (2 * unit))
     outside = min(0.3, max(CERTAIN / rate, 2 * math.sqrt(columns)) / rows)
-    stretch = _stretch(outside, math.sqrt(columns) * measured[0].scale / (QUANTUM * rows))
-    return Design(shape, measured, center, rate, 2 * unit * Fraction(rate), 1 - outside, stretch)
+    pulled = HIDDEN * math.sqrt(outside)
+    stretch = _stretch(pulled, math.sqrt(columns) * measured[0].scale / (QUANTUM * rows))
+    hidden = pulled / stretch**1.5 * reach
+    return Design(shape, measured, center, rate, 2 * unit * Fraction(rate), 1 - outside, stretch, hidden)
 
 
-def _stretch(outside: float, noise: float) -> float:
-    """How far beyond the radius to reach: noise grows like g, what clipping hides falls like 0.3 outside / g^3."""
-    return max(1.0, math.sqrt(math.sqrt(math.sqrt(3) * 0.3 * outside / noise)))
+def _stretch(pulled: float, noise: float) -> float:
+    """How far beyond the radius to reach: noise grows like g, what clipping hides falls like pulled / g^(3/2)."""
+    return max(1.0, math.pow(1.5 * (pulled / noise) ** 2, 0.2))
 
 
 def _normal_budget(target: Approximate | Concentrated) -> tuple[float, float]:
