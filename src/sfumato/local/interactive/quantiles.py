@@ -31,6 +31,7 @@ from sfumato.local.protocols.generalized import GeneralizedResponse
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
 from sfumato.local.questions.limits import binomial, surely_above, surely_below
 from sfumato.local.questions.mapped import Mapped
+from sfumato.local.questions.oracles import protocols_from
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Found", "QuantileSearch", "Threshold"]
@@ -72,6 +73,15 @@ class Threshold(Mapped):
         """The response's row of each cell."""
         rows = self.response.channel()
         return [rows[int(cell > self.at)] for cell in range(self.cells_of_value)]
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Threshold:
+        """The channel that `to_record` wrote."""
+        try:
+            (response,) = protocols_from([record["response"]])
+            return cls(int(record["cells_of_value"]), int(record["at"]), response)
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError("a threshold channel has cells_of_value, at and response") from None
 
     def words(self) -> str:
         """What leaves the device."""
