@@ -35,10 +35,8 @@ SIZES = {  # users a peer randomizes; reports a peer estimates from; reports we 
 }
 HASHING = {"olh", "flh"}
 ROUNDS = 3  # the fastest counts, for ours and for the peers
-FUNCTIONS = (
+FUNCTIONS = 10_000  # hash functions of the fast variant of local hashing, as its authors advise
 FEW = 500  # with which it is measured: its server tabulates all of them, a cost in proportion
-    10_000  # hash functions of the fast variant of local hashing, as its authors advise; its server tabulates them
-)
 ESTIMATED = 60_000  # reports a peer estimates from where that is cheap
 
 
