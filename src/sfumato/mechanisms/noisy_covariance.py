@@ -4,15 +4,15 @@ Definition.  For rows z in {-q..q}^d and y = (z, q) release the distinct entries
 where needed q z and q^2) plus noise on the lattice.  Normal: rounded N(0, sigma^2) on squares and count, rounded
 N(0, sigma^2 / 2) on products and sums: the ellipsoid of the Frobenius norm [DworkTalwarThakurtaZhang2014].  Cube:
 weight exp(-||v||_inf / b) on the vector, each kind of entry multiplied by the whole number that evens out its reach.
-Laplace: weight exp(-||v||_1 / b).
+Ball: density exp(-||z||_2 / b), products and sums divided by sqrt(2), rounded.  Laplace: weight exp(-||v||_1 / b).
 
 Guarantee.   One unit moves the entries by at most F in the Frobenius norm, s in l-infinity (after multiplication) and
 l in l1, all from public quantities.  So k units cost rho = (k F)^2 / (2 sigma^2) concentrated, or (epsilon, delta) by
-the exact profile at k F; k s / b or k l / b pure.  Components, eigenvalues and error bars are post-processing.
+the exact profile at k F; k s / b, k F / b or k l / b pure.  Components, eigenvalues and error bars are post-processing.
 Proof: docs/proofs/noisy_covariance.md.
 
 Accuracy.    `error` bounds the spectral norm of the noise in the sums, in rows: sigma sqrt(2 d) and a Gaussian tail for
-normal noise; a simulated quantile for cube and Laplace noise.  Eigenvalues move by at most that over n, directions by
+normal noise; a simulated quantile for the others.  Eigenvalues move by at most that over n, directions by
 its ratio to the gap.
 
 Assumes.     Nothing beyond random bits: sums and noise are whole numbers and the samplers exact.
@@ -38,11 +38,14 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pur
 from sfumato.queries.components import UNIT, Moments
 from sfumato.randomness import Rng
 from sfumato.sampling import CubeNoise, DiscreteLaplace, RoundedNormal
+from sfumato.sampling.ball import BallNoise
 
-__all__ = ["BODIES", "NoisyCovariance", "root_up"]
+__all__ = ["BODIES", "NoisyCovariance", "pure_bodies", "root_up"]
 
-BODIES = ("normal", "cube", "laplace")
+BODIES = ("normal", "cube", "ball", "laplace")
 MOST_IN_CUBE = 10_000  # dimensions that cube noise is drawn in
+MOST_IN_BALL = 50_000
+NARROW = Fraction(5793, 8192)  # not below 1 / sqrt(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,8 @@ class NoisyCovariance:
         if self.body not in BODIES:
             raise ParameterError(f"body must be one of {', '.join(BODIES)}, got {self.body!r}")
         DiscreteLaplace(self.scale)
-        if self.body == "cube":
-            CubeNoise(self.scale, self.query.dimension)
+        if self.body in ("cube", "ball"):
+            self._noise_law()
         if self.epsilon is not None:
             Pure(self.epsilon)
 
@@ -77,8 +80,11 @@ class NoisyCovariance:
             raise UnsupportedQuery(
                 f"noise of body {body or 'cube'!r} cannot meet {target!r}; spend more, or with delta"
             )
-        chosen = body or ("cube" if query.dimension <= MOST_IN_CUBE else "laplace")
-        return cls(query, chosen, smallest_scale(ceil_float(Fraction(_reach(query, chosen)) / Fraction(epsilon))))
+        made = [
+            cls(query, chosen, smallest_scale(ceil_float(Fraction(_reach(query, chosen)) / Fraction(epsilon))))
+            for chosen in ((body,) if body else pure_bodies(query.dimension))
+        ]
+        return min(made, key=lambda one: one.error(0.5))
 
     @property
     def multiples(self) -> tuple[int, int, int, int]:
@@ -90,7 +96,7 @@ class NoisyCovariance:
     def guarantee(self, distance: int = 1) -> Pure | Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
         if self.body != "normal":
-            return Pure(ceil_float(Fraction(distance * _reach(self.query, self.body)) / Fraction(self.scale)))
+            return Pure(ceil_float(distance * Fraction(_reach(self.query, self.body)) / Fraction(self.scale)))
         squared = distance**2 * self.query.squared_frobenius
         if self.epsilon is None:
             return Concentrated(ceil_float(Fraction(squared) / Fraction(self.scale) ** 2 / 2))
@@ -101,7 +107,10 @@ class NoisyCovariance:
     def error(self, beta: float = 0.05) -> float:
         """The spectral norm of the noise in the sums, in rows, exceeded with probability at most `beta`."""
         size = self.query.size + (self.query.counted or self.query.details.center)
-        if self.body == "normal":
+        if self.body == "ball":
+            parts = 1.0, float(1 / NARROW)
+            found = self.scale * simulated("ball", (size, 0), parts, self.query.dimension | 1, beta)
+        elif self.body == "normal":
             found = symmetric_normal(self.scale / math.sqrt(2), size, beta)
         else:
             squares, products, sums, count = self.multiples
@@ -119,15 +128,27 @@ class NoisyCovariance:
         return np.concatenate([header, noisy * (whole // factors)])
 
     def _noise(self, rng: Rng) -> Lattice:
-        groups = self.query.groups
-        if self.body == "cube":
-            return CubeNoise(self.scale, self.query.dimension).sample(None, rng).astype(object)
+        groups, law = self.query.groups, self._noise_law()
+        if isinstance(law, CubeNoise):
+            return law.sample(None, rng).astype(object)
+        if isinstance(law, BallNoise):
+            return law.sample(rng).astype(object)
         if self.body == "laplace":
             return np.asarray(DiscreteLaplace(self.scale).sample(self.query.dimension, rng)).astype(object)
         wide, narrow = RoundedNormal(self.scale), RoundedNormal(round_up(self.scale / math.sqrt(2), 2))
         laws = (wide, narrow, narrow, wide)
         parts = [law.sample(count, rng) for law, count in zip(laws, groups, strict=True) if count]
         return np.concatenate(parts).astype(object)
+
+    def _noise_law(self) -> CubeNoise | BallNoise | None:
+        """The law of the whole noise vector, where its coordinates depend on one another."""
+        if self.body == "cube":
+            return CubeNoise(self.scale, self.query.dimension)
+        if self.body == "ball":
+            widths = (Fraction(1), NARROW, NARROW, Fraction(1))
+            parts = zip(self.query.groups, widths, strict=True)
+            return BallNoise(self.scale, tuple((count, width) for count, width in parts if count))
+        return None
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
@@ -141,12 +162,21 @@ def _multiples(query: Moments) -> tuple[int, int, int, int]:
     return squares, products, sums, count
 
 
-def _reach(query: Moments, body: str) -> int:
-    """How far one unit moves the multiplied vector in the body's norm."""
+def pure_bodies(dimension: int) -> tuple[str, ...]:
+    """The bodies of pure noise that can be drawn in this many dimensions."""
+    if dimension > MOST_IN_BALL:
+        return ("laplace",)
+    return ("cube", "ball") if dimension <= MOST_IN_CUBE else ("ball",)
+
+
+def _reach(query: Moments, body: str) -> float:
+    """How far one unit moves the multiplied vector in the body's norm, rounded up."""
     if body == "laplace":
-        return query.l1
+        return ceil_float(Fraction(query.l1))
+    if body == "ball":
+        return root_up(query.squared_frobenius)
     moved = zip(query.reaches, _multiples(query), query.groups, strict=True)
-    return max(reach * factor for reach, factor, count in moved if count)
+    return ceil_float(Fraction(max(reach * factor for reach, factor, count in moved if count)))
 
 
 def _normal_scale(squared: int, rho: float) -> float:

@@ -2,8 +2,8 @@
 
 Normal: E of the norm is at most 2 s sqrt(d) for a symmetric matrix with products of standard deviation s and squares of
 sqrt(2) s, and s (sqrt(d) + sqrt(k)) for d x k independent entries [DavidsonSzarek2001]; above it the tail is Gaussian.
-Cube and Laplace noise: the norm is simulated from a fixed seed; beyond the simulated 90 % the tail falls exponentially,
-since the laws are log-concave and even [Borell1974].
+Cube, ball and Laplace noise: the norm is simulated from a fixed seed; beyond the simulated 90 % the tail falls
+exponentially, since the laws are log-concave and even [Borell1974].
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 __all__ = ["rectangular_normal", "simulated", "symmetric_normal"]
 
-DRAWS = 200
+DRAWS = 200  # of matrices up to LARGE; above, FEWER: their norms hardly vary
+LARGE = 60
+FEWER = 60
 SEED = 20140
-SURE = 0.99  # that a simulated order statistic is not below the true quantile
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,25 +37,28 @@ def rectangular_normal(deviation: float, rows: int, columns: int, beta: float) -
 def simulated(body: str, shape: tuple[int, int], parts: tuple[float, float], dimension: int, beta: float) -> float:
     """Not exceeded but for `beta` by the norm of noise of scale one, squares and products divided by `parts`.
 
-    `shape` (d, 0) is a symmetric d x d matrix; `dimension` counts all coordinates that share a cube's radius.
+    `shape` (d, 0) is a symmetric d x d matrix; `dimension` counts all coordinates that share a radius.
     """
     norms = _norms(body, shape, parts, dimension)
-    place = math.ceil(DRAWS * (1 - beta) + 2.33 * math.sqrt(DRAWS * beta * (1 - beta)))  # one-sided 99 %
-    direct = float(norms[min(place, DRAWS) - 1])
+    draws = len(norms)
+    place = math.ceil(draws * (1 - beta) + 2.33 * math.sqrt(draws * beta * (1 - beta)))  # one-sided 99 %
+    direct = float(norms[min(place, draws) - 1])
     if beta >= 0.05:
         return direct
-    inner = float(norms[int(0.95 * DRAWS)])  # at least the 90 % quantile, with confidence far above 99 %
+    inner = float(norms[int(0.95 * draws)])  # at least the 90 % quantile, with confidence far above 99 %
     return max(direct, inner * max(1.0, 2 * math.log(0.9 / beta) / math.log(9) - 1))
 
 
 @lru_cache(maxsize=64)
 def _norms(body: str, shape: tuple[int, int], parts: tuple[float, float], dimension: int) -> Floats:
     rng = np.random.default_rng(SEED)
-    found = np.empty(DRAWS)
-    for place in range(DRAWS):
+    found = np.empty(DRAWS if shape[0] <= LARGE else FEWER)
+    for place in range(len(found)):
         rows, columns = shape[0], shape[1] or shape[0]
         if body == "laplace":
             entries = rng.laplace(size=(rows, columns))
+        elif body == "ball":
+            entries = math.sqrt(2 * rng.gamma((dimension + 1) / 2)) * rng.normal(size=(rows, columns))
         else:
             entries = rng.gamma(dimension + 1) * rng.uniform(-1, 1, size=(rows, columns))
         if shape[1]:

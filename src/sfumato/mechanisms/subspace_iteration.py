@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.additive import Lattice, approximate, checked, smallest_scale
-from sfumato.mechanisms.noisy_covariance import BODIES, MOST_IN_CUBE, NoisyCovariance, root_up
+from sfumato.mechanisms.noisy_covariance import BODIES, NoisyCovariance, pure_bodies, root_up
 from sfumato.mechanisms.spectral import rectangular_normal, simulated
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.conversions import pure_for
@@ -42,6 +42,7 @@ from sfumato.queries.components import UNIT, Moments
 from sfumato.queries.spectra import DIRECTION
 from sfumato.randomness import Rng
 from sfumato.sampling import CubeNoise, DiscreteLaplace, RoundedNormal
+from sfumato.sampling.ball import BallNoise
 
 __all__ = ["SubspaceIteration", "component_mechanisms"]
 
@@ -68,6 +69,8 @@ class SubspaceIteration:
         DiscreteLaplace(self.scale)
         if self.body == "cube":
             CubeNoise(self.scale, self.query.size * self.query.details.k)
+        if self.body == "ball":
+            BallNoise(self.scale, ((self.query.size * self.query.details.k, Fraction(1)),))
         if self.epsilon is not None:
             Pure(self.epsilon)
 
@@ -91,15 +94,15 @@ class SubspaceIteration:
                 f"noise of body {body or 'cube'!r} cannot meet {target!r}; spend more, or with delta"
             )
         chosen = body or _best_body(query)
-        moved = Fraction((iterations + 1) * _reach(query, chosen))
+        moved = (iterations + 1) * Fraction(_reach(query, chosen))
         return cls(query, chosen, smallest_scale(ceil_float(moved / Fraction(epsilon))), iterations)
 
     def guarantee(self, distance: int = 1) -> Pure | Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
         rounds = self.iterations + 1
         if self.body != "normal":
-            moved = distance * rounds * _reach(self.query, self.body)
-            return Pure(ceil_float(Fraction(moved) / Fraction(self.scale)))
+            moved = distance * rounds * Fraction(_reach(self.query, self.body))
+            return Pure(ceil_float(moved / Fraction(self.scale)))
         squared = distance**2 * rounds * _squared(self.query)
         if self.epsilon is None:
             return Concentrated(ceil_float(Fraction(squared) / Fraction(self.scale) ** 2 / 2))
@@ -113,7 +116,9 @@ class SubspaceIteration:
         if self.body == "normal":
             found = rectangular_normal(self.scale, d, k, beta)
         else:
-            found = self.scale * simulated(self.body, (d, k), (1.0, 1.0), d * k, beta)
+            found = self.scale * simulated(
+                self.body, (d, k), (1.0, 1.0), d * k if self.body == "cube" else d * k | 1, beta
+            )
         return (found + math.sqrt(d * k)) / (UNIT**2 * DIRECTION)
 
     def release(self, answer: Lattice, rng: Rng) -> Lattice:
@@ -134,8 +139,11 @@ class SubspaceIteration:
     def _noise(self, shape: tuple[int, ...], rng: Rng) -> npt.NDArray[Any]:
         if self.body == "cube":
             return CubeNoise(self.scale, math.prod(shape)).sample(None, rng).astype(object).reshape(shape)
-        law = DiscreteLaplace(self.scale) if self.body == "laplace" else RoundedNormal(self.scale)
-        return np.asarray(law.sample(shape, rng)).astype(object)
+        if self.body == "ball":
+            law = BallNoise(self.scale, ((math.prod(shape), Fraction(1)),))
+            return law.sample(rng).astype(object).reshape(shape)
+        each = DiscreteLaplace(self.scale) if self.body == "laplace" else RoundedNormal(self.scale)
+        return np.asarray(each.sample(shape, rng)).astype(object)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
@@ -148,8 +156,8 @@ class SubspaceIteration:
 def component_mechanisms(query: Moments, target: Guarantee) -> list[tuple[Any, float, str]]:
     """Every mechanism for components that meets the target, with the typical spectral norm of its noise and a name."""
     found: list[Any] = [NoisyCovariance.calibrate(query, target)]
-    if found[0].body == "normal" and query.dimension <= MOST_IN_CUBE:
-        found.append(NoisyCovariance.calibrate(query, target, "cube"))
+    if found[0].body == "normal":
+        found += [NoisyCovariance.calibrate(query, target, body) for body in pure_bodies(query.dimension)]
     if not query.details.center and query.size > 1:
         with contextlib.suppress(ParameterError):  # noise beyond what the samplers reach
             found.append(SubspaceIteration.calibrate(query, target))
@@ -193,24 +201,24 @@ def _squared(query: Moments) -> int:
     return max(product, totals) * query.schema.unit.rows**2 * (2 if query.replaced else 1)
 
 
-def _reach(query: Moments, body: str) -> int:
-    """How far one unit moves a product, or the multiplied totals, in the body's norm."""
+def _reach(query: Moments, body: str) -> float:
+    """How far one unit moves a product, or the multiplied totals, in the body's norm, rounded up."""
+    if body == "ball":
+        return root_up(_squared(query))
     p, cap, entries = query.longest, _cap(query), query.size * query.details.k
     if body == "laplace":
         product, totals = _ceil_root(entries * (p * cap) ** 2), DIRECTION * (p + UNIT**2 * query.counted)
     else:
         side = min(UNIT, math.isqrt(p))
         product, totals = side * _ceil_root(p * cap**2), DIRECTION * max(p, UNIT**2 * query.counted)
-    return max(product, totals) * query.schema.unit.rows * (2 if query.replaced else 1)
+    return ceil_float(Fraction(max(product, totals) * query.schema.unit.rows * (2 if query.replaced else 1)))
 
 
 def _best_body(query: Moments) -> str:
-    """Cube or Laplace noise, whichever has the smaller entries."""
+    """Cube or ball noise, whichever has the smaller entries."""
     entries = query.size * query.details.k
-    if entries > MOST_IN_CUBE:
-        return "laplace"
-    cube = _reach(query, "cube") * (entries + 1) / math.sqrt(3)
-    return "cube" if cube <= _reach(query, "laplace") * math.sqrt(2) else "laplace"
+    sizes = {"cube": (entries + 1) / math.sqrt(3), "ball": math.sqrt(entries + 1), "laplace": math.sqrt(2)}
+    return min(pure_bodies(entries), key=lambda body: sizes[body] * _reach(query, body))
 
 
 def _ceil_root(squared: int) -> int:

@@ -80,7 +80,7 @@ class ThresholdDatabase:
 
     def release(self, answer: Lattice, rng: Rng) -> Lattice:
         """The cells of the small database's rows, in order.  `answer`: the exact, secret counts of the cells."""
-        counts = np.asarray(checked(answer, self.query), dtype=object)  # type: ignore[arg-type]
+        counts: Lattice = checked(answer, self.query).astype(object)  # type: ignore[arg-type]
         below = np.cumsum(counts)
         paths = MonotonePaths(self.rows * below[:-1], int(below[-1]), self.rows)
         path = np.array([*paths.sample(self.rate, rng), self.rows], dtype=np.int64)
