@@ -1,4 +1,4 @@
-"""A synthetic table from noisy marginals: the recipe, its preview, and its progress."""
+"""A synthetic table, from noisy marginals or smooth moments: the recipe, its preview, and its progress."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
 from sfumato.schema import Schema
+from sfumato.synthesis.marginals.counting import Read
 from sfumato.synthesis.marginals.mechanism import MarginalSynthesis
 from sfumato.synthesis.marginals.rounds import LAST_STEPS, STEPS, Synthesis, rounds_of
 from sfumato.synthesis.marginals.selection import LARGEST_TREE
+from sfumato.synthesis.numeric import NumericSynthesis, numeric_instead
 from sfumato.synthesis.table import SyntheticTable
 
 __all__ = ["SynthesisPreview", "Synthesizing"]
@@ -39,6 +41,7 @@ class SynthesisPreview:
     declared: bool
     column_error: float
     pairs: int
+    smooth_error: float | None  # where the table is made for smooth queries
     megabytes: float
     seconds: float
     unit: str
@@ -51,11 +54,16 @@ class SynthesisPreview:
             if self.pairs
             else "no pairs measured: columns would be independent"
         )
+        error = (
+            f"noise of at most {self.column_error:.3f} a column in total variation, before smoothing; {relations}"
+            if self.smooth_error is None
+            else f"made for smooth queries, at most about {self.smooth_error:.3f} for mixtures of wide Gaussian "
+            "kernels; too few rows for the shares of single values"
+        )
         return (
             f"synthetic table of {self.columns} columns\n"
             f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
-            f"  error        for {self.size:,} rows{supposed}: noise of at most {self.column_error:.3f} a column in "
-            f"total variation, before smoothing; {relations}\n"
+            f"  error        for {self.size:,} rows{supposed}: {error}\n"
             f"  certificate  {NO_BOUND.words()}\n"
             f"  needs        about {self.megabytes:,.0f} MB and at most {self.seconds:,.0f} s of one core"
         )
@@ -65,21 +73,23 @@ class SynthesisPreview:
 class Synthesizing:
     """The recipe of a synthetic table."""
 
-    plan: MarginalSynthesis
+    plan: MarginalSynthesis | NumericSynthesis
     progress: bool = True
 
     @classmethod
     def of(
         cls, schema: Schema, columns: Sequence[str] | None, spend: Guarantee, rows: int | None, progress: bool = True
     ) -> Synthesizing:
-        """The synthesizer of these columns that meets `spend`."""
+        """The synthesizer of these columns that meets `spend`: smooth for small tables of numbers, else marginal."""
         names = columns if columns is None or isinstance(columns, str) else tuple(columns)
-        return cls(MarginalSynthesis.calibrate(schema, names, spend, rows), progress)  # type: ignore[arg-type]
+        plan = MarginalSynthesis.calibrate(schema, names, spend, rows)  # type: ignore[arg-type]
+        return cls(numeric_instead(plan) or plan, progress)
 
     @property
     def title(self) -> str:
         """The name unless another is given."""
-        return "synthetic " + ", ".join(column.name for column in self.plan.columns)
+        names = [column.name for column in self.plan.columns]
+        return "synthetic " + (", ".join(names) if len(names) <= 4 else f"table of {len(names)} columns")
 
     def specification(self) -> dict[str, Any]:
         """What is asked."""
@@ -102,7 +112,8 @@ class Synthesizing:
         """What to expect, from public quantities only."""
         plan, schema = self.plan, self.plan.schema
         size = (schema.size or GUESSED) * (schema.unit.rows if schema.size and schema.fixed_size is None else 1)
-        error, pairs = plan.predicted(size)
+        smooth = plan.error if isinstance(plan, NumericSynthesis) else None
+        error, pairs = plan.predicted(size) if isinstance(plan, MarginalSynthesis) else (1.0, 0)
         columns = len(plan.columns)
         couples = columns * (columns - 1) // 2 if pairs else 0
         steps = rounds_of(pairs) * STEPS + LAST_STEPS if pairs else STEPS
@@ -112,21 +123,31 @@ class Synthesizing:
         memory = 8 * (256 * couples + 6 * cells + (65_536 + made) * columns)
         return SynthesisPreview(
             guarantee=self.guarantee(), columns=columns, size=size, declared=schema.size is not None,
-            column_error=error, pairs=pairs, megabytes=max(1.0, memory / 1e6), seconds=max(1.0, seconds),
-            unit=schema.words(),
+            column_error=error, pairs=pairs, smooth_error=smooth, megabytes=max(1.0, memory / 1e6),
+            seconds=max(1.0, seconds), unit=schema.words(),
         )  # fmt: skip
 
     def publish(self, name: str, table: Table, rng: Rng, provenance: Provenance) -> SyntheticTable:
         """Measure, fit, generate; an interrupt loses the charge and nothing else."""
         names = tuple(column.name for column in self.plan.columns)
         with _shown(self.progress) as show:
-            made = self.plan.run(lambda: table.rows(names), rng, show)
-        method = {**self.plan.to_record(), **_record(made)}
-        rows = pa.table({column.name: column.decoded(made.rows[column.name]) for column in self.plan.columns})
+            held, found = _made(self.plan, lambda: table.rows(names), rng, show)
+        method = {**self.plan.to_record(), **found}
+        rows = pa.table({column.name: column.decoded(held[column.name]) for column in self.plan.columns})
         return SyntheticTable(
             name, rows, self.plan.schema, self.guarantee(), NO_BOUND, replace(provenance, parts=(method,)),
             self.plan.target, method,
         )  # fmt: skip
+
+
+def _made(
+    plan: MarginalSynthesis | NumericSynthesis, read: Read, rng: Rng, show: Callable[[str, float], None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The indices of all columns, and what else the run made public."""
+    if isinstance(plan, NumericSynthesis):
+        return plan.run(read, rng, show), {"smooth_error": plan.error}
+    made = plan.run(read, rng, show)
+    return made.rows, _record(made)
 
 
 def _record(made: Synthesis) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.release.tables import TableRelease
 
 __all__ = ["SyntheticTable"]
@@ -24,7 +24,7 @@ class SyntheticTable(TableRelease):
     @property
     def measured(self) -> list[tuple[str, str]]:
         """The pairs of columns whose joint counts were measured, each once."""
-        return [(one, other) for one, other, _ in self.method["pair_errors"]]
+        return [(one, other) for one, other, _ in self.method.get("pair_errors", ())]
 
     def predicted(self, *columns: str) -> float:
         """The error to expect of one column, or of two together, in total variation.
@@ -32,6 +32,8 @@ class SyntheticTable(TableRelease):
         For a measured pair it is what its noise brings, at the resolution it was measured at; for any other, what it
         can have been off by (with probability 0.95, in merged levels) when the last round passed it over.
         """
+        if "smooth_error" in self.method:
+            raise UnsupportedQuery("this table was made for smooth queries; shares of single values are not predicted")
         singles: dict[str, float] = self.method["column_errors"]
         for name in columns:
             if name not in singles:
@@ -48,6 +50,12 @@ class SyntheticTable(TableRelease):
 
     def accuracy(self) -> str:
         """The error to expect for each kind of question, in words."""
+        if "smooth_error" in self.method:
+            return (
+                f"averages of smooth functions of all columns: at most about {self.method['smooth_error']:.3f} for "
+                "mixtures of Gaussian kernels as wide as 1.5 times a column's range; too few rows for the shares of "
+                "single values, and missing values are not modelled"
+            )
         singles: dict[str, float] = self.method["column_errors"]
         worst = max(singles, key=lambda name: singles[name])
         mean = sum(singles.values()) / len(singles)
