@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Self
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.additive import Answerable, Lattice, approximate, joint_quantile, noised, smallest_scale
@@ -52,7 +53,7 @@ class Gaussian:
             Pure(self.epsilon)
 
     @classmethod
-    def calibrate(cls, query: Answerable, target: Guarantee) -> Gaussian:
+    def calibrate(cls, query: Any, target: Guarantee) -> Self:
         """The least noisy Gaussian mechanism that meets `target`."""
         sensitivity = query.sensitivity("l2")
         if isinstance(target, Concentrated) and target.rho > 0:

@@ -29,13 +29,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.additive import Lattice, approximate, noised, smallest_scale
-from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
-from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
-from sfumato.randomness import Rng
-from sfumato.sampling import RoundedNormal
+from sfumato.errors import ParameterError
+from sfumato.mechanisms.additive import Lattice
+from sfumato.mechanisms.gaussian import Gaussian
 from sfumato.sampling.processes.suprema import Basis, supremum_quantile
 
 __all__ = ["Coefficients", "Expandable", "Process"]
@@ -98,7 +94,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class Process(Gaussian):
     """Rounded normal noise on the coefficients of a function; the claim is concentrated unless `epsilon` is given.
 
     >>> from sfumato.sampling.processes.torus import Torus
@@ -108,36 +104,6 @@ class Process:
     """
 
     query: Expandable
-    sigma: float
-    epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        RoundedNormal(self.sigma)
-        if self.epsilon is not None:
-            Pure(self.epsilon)
-
-    @classmethod
-    def calibrate(cls, query: Expandable, target: Guarantee) -> Process:
-        """The least noisy process that meets `target`."""
-        sensitivity = query.sensitivity("l2")
-        if isinstance(target, Concentrated) and target.rho > 0:
-            return cls(query, smallest_scale(concentrated_sigma(sensitivity, target.rho)))
-        if isinstance(target, Approximate) and target.delta > 0:
-            sigma = gaussian_sigma(sensitivity, target.epsilon, target.delta)
-            return cls(query, smallest_scale(sigma), target.epsilon)
-        raise UnsupportedQuery(f"a Gaussian process needs rho > 0 or delta > 0; it cannot meet {target!r}")
-
-    @property
-    def noise(self) -> RoundedNormal:
-        """The law of each coefficient's noise, in its units."""
-        return RoundedNormal(self.sigma)
-
-    def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
-        """What one release costs between tables `distance` units apart."""
-        moved = distance * self.query.sensitivity("l2")
-        if self.epsilon is not None and moved:
-            return approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
-        return Concentrated(gaussian_rho(moved, self.sigma))
 
     def error(self, beta: float = 0.05) -> float:
         """The noise of the function over its whole domain at once, exceeded with probability at most `beta`."""
@@ -161,10 +127,6 @@ class Process:
     def peak_deviation(self) -> float:
         """The largest standard deviation of the noise at a point of the domain, rounded up."""
         return math.sqrt(self.noise.variance) * self.query.basis.spread(self.query.units)
-
-    def release(self, answer: Lattice, rng: Rng) -> Lattice:
-        """Add the noise.  `answer` is the exact, secret vector of coefficients."""
-        return noised(answer, self.query, self.noise, rng)
 
     def curve(self, output: Lattice, points: npt.ArrayLike) -> Reals:
         """The released function at points, from the release alone."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.sampling.processes.kernels.kernel import Integers, Reals, checked_dimension, positive, separations
+from sfumato.sampling.processes.kernels.kernel import Integers, Reals, Stationary, separations
 
 __all__ = ["Gaussian"]
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Stationary):
     """k(x, y) = exp(-|x - y|^2 / (2 length^2)) on R^d.
 
     Smoothness: paths are analytic.  Its reproducing space holds functions whose Fourier transform decays faster than
@@ -26,22 +26,7 @@ class Gaussian:
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
 
-    length: float
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        positive("length", self.length)
-        checked_dimension(self.dimension)
-
-    @property
-    def peak(self) -> float:
-        """k(x, x)."""
-        return 1.0
-
-    @property
-    def derivatives(self) -> float:
-        """All of them."""
-        return math.inf
+    derivatives: ClassVar[float] = math.inf
 
     def gram(self, x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Reals:
         """The matrix of k(x_i, y_j)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 
-__all__ = ["Integers", "Kernel", "Reals", "checked_dimension", "points_of", "positive", "separations"]
+__all__ = ["Integers", "Kernel", "Reals", "Stationary", "checked_dimension", "points_of", "positive", "separations"]
 
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -49,6 +50,23 @@ class Kernel(Protocol):
     def to_record(self) -> dict[str, Any]:
         """Public parameters."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stationary:
+    """A kernel of |x - y| / length with k(x, x) = 1."""
+
+    length: float
+    dimension: int = 1
+
+    def __post_init__(self) -> None:
+        positive("length", self.length)
+        checked_dimension(self.dimension)
+
+    @property
+    def peak(self) -> float:
+        """k(x, x)."""
+        return 1.0
 
 
 def points_of(name: str, points: npt.ArrayLike, dimension: int) -> Reals:

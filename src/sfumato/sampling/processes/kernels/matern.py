@@ -8,18 +8,38 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.sampling.processes.kernels.kernel import Integers, Reals, checked_dimension, positive, separations
+from sfumato.sampling.processes.kernels.kernel import Integers, Reals, Stationary, separations
 
 __all__ = ["Matern", "Matern12", "Matern32", "Matern52"]
 
 
 @dataclass(frozen=True, slots=True)
-class Matern12:
+class Matern(Stationary):
+    """What the kernels of this family share."""
+
+    order: ClassVar[float]
+
+    def coefficients(self, index: Integers, periods: tuple[float, ...]) -> Reals:
+        """The spectral density at 2 pi n / period, over the volume of a period."""
+        order, d = self.order, self.dimension
+        rate = math.sqrt(2 * order) / self.length
+        squares = ((2 * math.pi * index / np.asarray(periods)) ** 2).sum(axis=1)
+        shape = (1 + squares / rate**2) ** -(order + d / 2)
+        volume = math.prod(2 * math.sqrt(math.pi) / (rate * period) for period in periods)
+        return np.asarray(volume * math.gamma(order + d / 2) / math.gamma(order) * shape)
+
+    def to_record(self) -> dict[str, Any]:
+        """Public parameters."""
+        return {"kernel": f"matern-{2 * self.order:.0f}/2", "length": self.length, "dimension": self.dimension}
+
+
+@dataclass(frozen=True, slots=True)
+class Matern12(Matern):
     """k(x, y) = exp(-r / length), r = |x - y|: the Ornstein-Uhlenbeck covariance.
 
     Smoothness: paths are continuous and nowhere differentiable.  In one dimension the reproducing space is the
@@ -29,43 +49,16 @@ class Matern12:
     [[0.3679]]
     """
 
-    length: float
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        positive("length", self.length)
-        checked_dimension(self.dimension)
-
-    @property
-    def order(self) -> float:
-        """nu."""
-        return 0.5
-
-    @property
-    def peak(self) -> float:
-        """k(x, x)."""
-        return 1.0
-
-    @property
-    def derivatives(self) -> float:
-        """None."""
-        return 0
+    order: ClassVar[float] = 0.5
+    derivatives: ClassVar[float] = 0
 
     def gram(self, x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Reals:
         """The matrix of k(x_i, y_j)."""
         return np.asarray(np.exp(-separations(x, y, self.dimension) / self.length))
 
-    def coefficients(self, index: Integers, periods: tuple[float, ...]) -> Reals:
-        """The spectral density at 2 pi n / period, over the volume of a period."""
-        return _coefficients(self, index, periods)
-
-    def to_record(self) -> dict[str, Any]:
-        """Public parameters."""
-        return {"kernel": "matern-1/2", "length": self.length, "dimension": self.dimension}
-
 
 @dataclass(frozen=True, slots=True)
-class Matern32:
+class Matern32(Matern):
     """k(x, y) = (1 + a) exp(-a), a = sqrt(3) |x - y| / length.
 
     Smoothness: paths have one derivative.  In one dimension the reproducing space is the Sobolev space of functions
@@ -75,44 +68,17 @@ class Matern32:
     [[0.4834]]
     """
 
-    length: float
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        positive("length", self.length)
-        checked_dimension(self.dimension)
-
-    @property
-    def order(self) -> float:
-        """nu."""
-        return 1.5
-
-    @property
-    def peak(self) -> float:
-        """k(x, x)."""
-        return 1.0
-
-    @property
-    def derivatives(self) -> float:
-        """One."""
-        return 1
+    order: ClassVar[float] = 1.5
+    derivatives: ClassVar[float] = 1
 
     def gram(self, x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Reals:
         """The matrix of k(x_i, y_j)."""
         a = separations(x, y, self.dimension) * (math.sqrt(3) / self.length)
         return np.asarray((1 + a) * np.exp(-a))
 
-    def coefficients(self, index: Integers, periods: tuple[float, ...]) -> Reals:
-        """The spectral density at 2 pi n / period, over the volume of a period."""
-        return _coefficients(self, index, periods)
-
-    def to_record(self) -> dict[str, Any]:
-        """Public parameters."""
-        return {"kernel": "matern-3/2", "length": self.length, "dimension": self.dimension}
-
 
 @dataclass(frozen=True, slots=True)
-class Matern52:
+class Matern52(Matern):
     """k(x, y) = (1 + a + a^2 / 3) exp(-a), a = sqrt(5) |x - y| / length.
 
     Smoothness: paths have two derivatives.  In one dimension the reproducing space is the Sobolev space of functions
@@ -122,49 +88,10 @@ class Matern52:
     [[0.524]]
     """
 
-    length: float
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        positive("length", self.length)
-        checked_dimension(self.dimension)
-
-    @property
-    def order(self) -> float:
-        """nu."""
-        return 2.5
-
-    @property
-    def peak(self) -> float:
-        """k(x, x)."""
-        return 1.0
-
-    @property
-    def derivatives(self) -> float:
-        """Two."""
-        return 2
+    order: ClassVar[float] = 2.5
+    derivatives: ClassVar[float] = 2
 
     def gram(self, x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Reals:
         """The matrix of k(x_i, y_j)."""
         a = separations(x, y, self.dimension) * (math.sqrt(5) / self.length)
         return np.asarray((1 + a + a * a / 3) * np.exp(-a))
-
-    def coefficients(self, index: Integers, periods: tuple[float, ...]) -> Reals:
-        """The spectral density at 2 pi n / period, over the volume of a period."""
-        return _coefficients(self, index, periods)
-
-    def to_record(self) -> dict[str, Any]:
-        """Public parameters."""
-        return {"kernel": "matern-5/2", "length": self.length, "dimension": self.dimension}
-
-
-Matern = Matern12 | Matern32 | Matern52
-
-
-def _coefficients(kernel: Matern, index: Integers, periods: tuple[float, ...]) -> Reals:
-    order, d = kernel.order, kernel.dimension
-    rate = math.sqrt(2 * order) / kernel.length
-    squares = ((2 * math.pi * index / np.asarray(periods)) ** 2).sum(axis=1)
-    shape = (1 + squares / rate**2) ** -(order + d / 2)
-    volume = math.prod(2 * math.sqrt(math.pi) / (rate * period) for period in periods)
-    return np.asarray(volume * math.gamma(order + d / 2) / math.gamma(order) * shape)
