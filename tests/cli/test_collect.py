@@ -11,12 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.local.client import encode_batch
+from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import load_estimate
+from sfumato.local.protocols import Duchi, HadamardResponse, SquareWave
 from sfumato.local.questions import Ranges
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
+from sfumato.report.local import plot_estimate
 
+MANY = HadamardResponse.calibrate(200, Pure(1.0))
 PETS = """
 format = "sfumato-collection/1"
 name = "pets"
@@ -163,3 +167,16 @@ def test_the_telemetry_example_runs(tmp_path):
     assert "5,000 reports counted" in done.stdout
     assert "a replay     0 reports counted; refused: 1 repeated report" in done.stdout
     assert (tmp_path / "demo/browser.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mark"),
+    [(Duchi.calibrate(0, 10, Pure(1.0)), "rule"), (SquareWave.calibrate(0, 1, Pure(1.0)), "line"), (MANY, "bar")],
+    ids=["mean", "distribution", "many categories"],
+)
+def test_pictures_fit_what_is_estimated(tmp_path, protocol, mark):
+    collector = Collector(Collection("x", protocol), tmp_path / "j")
+    collector.add(encode_batch(protocol, protocol.randomize(np.full(300, 0.5), seeded(1))))
+    drawn = json.dumps(plot_estimate(collector.estimate()).to_dict())
+    assert f'"type": "{mark}"' in drawn
+    assert ("60 largest of 200" in drawn) == (protocol is MANY)
