@@ -68,6 +68,23 @@ def publish(
     run(plan, out, json)
 
 
+@app.command(epilog="Example: sfumato synthesize people.toml --epsilon 1 --delta 1e-6 --out synthetic.parquet")
+def synthesize(
+    plan: PlanFile,
+    epsilon: Annotated[float | None, typer.Option(help="How much epsilon to spend.")] = None,
+    delta: Annotated[float | None, typer.Option(help="How much delta to spend.")] = None,
+    rho: Annotated[float | None, typer.Option(help="How much rho to spend, instead of epsilon.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="A column; repeat for more.  Default: all.")] = None,
+    rows: Annotated[int | None, typer.Option(help="How many rows; default: as many as the table has.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a synthetic table from a plan's table, ledger and budget; without --out show what it would cost."""
+    from sfumato.cli.synthesize import run
+
+    run(plan, (epsilon, delta, rho), column, rows, out, json)
+
+
 @app.command(epilog="Example: sfumato show people-report/releases/mean-height.json")
 def show(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release.", show_default=False)],
