@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.curves.expansion import Antiderivative, Expansion, Reading, in_blocks
+from sfumato.curves.quotients import quotient_supremum
 from sfumato.curves.repair import Repaired, repaired_density, repaired_distribution
 from sfumato.curves.suprema import Silence, margins, supremum
 from sfumato.curves.waves import Floats
@@ -77,12 +78,16 @@ class Curve:
     def band(self, points: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
         """A band that covers the curve without noise at all points of its domain at once with probability `level`."""
         beta, (low, high) = self._split(level)
-        x = self._points(points)
+        x, sharp = self._points(points), self._sharp(level)
+        if sharp is not None:
+            return self._around(x, np.full(len(x), sharp), self.divisor.value, self.divisor.value)
         return self._around(x, np.full(len(x), supremum(self.reading, self.units, self.noise, beta)), low, high)
 
     def half_width(self, level: float = 0.95) -> float:
         """Half the width of the band where the divisor is as estimated."""
-        return supremum(self.reading, self.units, self.noise, self._split(level)[0]) / max(self.divisor.value, 1.0)
+        beta, sharp = self._split(level)[0], self._sharp(level)
+        half = supremum(self.reading, self.units, self.noise, beta) if sharp is None else sharp
+        return half / max(self.divisor.value, 1.0)
 
     def deviation(self) -> float:
         """The root mean square over the domain of the noise, the divisor as estimated."""
@@ -165,6 +170,14 @@ class Curve:
         if self.divisor.unit == 0 or isinstance(self.noise, Silence):
             return beta, (self.divisor.value, self.divisor.value)
         return (1 - SHARE) * beta, self.divisor.bounds(self.noise, SHARE * beta)
+
+    def _sharp(self, level: float) -> float | None:
+        """Half the width of the sums' band that allows for a noisy divisor all at once, where there is one."""
+        if self.divisor.unit == 0 or isinstance(self.noise, Silence):
+            return None
+        return quotient_supremum(
+            self.reading, self.coefficients, self.units, self.divisor.value, self.divisor.unit, self.noise, 1 - level
+        )
 
     def _around(self, x: Floats, half: Floats, least: float, most: float) -> tuple[Floats, Floats]:
         sums = np.concatenate([self.reading.design(b) @ self.coefficients for b in self._blocks(x)])
