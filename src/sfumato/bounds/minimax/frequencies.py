@@ -14,20 +14,27 @@ from sfumato.bounds.minimax.trees import van_trees
 __all__ = ["asymptotic_frequency_error", "frequency_error", "frequency_l1_error", "worst_frequency_error"]
 
 
+BLOCKS = (3, 4, 5, 6, 8, 12, 16, 32, 64, 256)  # sizes of blocks that are tried
+
+
 def frequency_error(n: int, epsilon: float, k: int) -> float:
     """The sum over k categories of the mean square errors of the frequencies.
 
-    The best of two families (all directions, and pairs), over all numbers of categories up to k: a problem with fewer
-    categories is no harder.
+    The best of several families (directions within blocks of categories, small blocks allowing larger steps), over
+    all numbers of categories up to k: a problem with fewer categories is no harder.
 
     >>> round(frequency_error(10**8, 1.0, 16) / asymptotic_frequency_error(10**8, 1.0, 16), 2)
     0.99
     """
     best = 0.0
     for size in _sizes(k):
-        widest = 1 / (size * math.sqrt((size - 1) * (1 - 1 / size)))
-        best = max(best, van_trees(size - 1, subset_information(size, epsilon), n, widest))
+        information = subset_information(size, epsilon)
         best = max(best, van_trees(size // 2, pair_information(size, epsilon), n, math.sqrt(2) / size))
+        for block in {*BLOCKS, size}:
+            if block <= size:
+                directions = size // block * (block - 1)
+                widest = 1 / (size * math.sqrt((block - 1) * (1 - 1 / block)))
+                best = max(best, van_trees(directions, information, n, widest))
     return best
 
 
