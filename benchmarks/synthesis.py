@@ -197,10 +197,10 @@ def classifier(table: Adult) -> Iterator[Figure]:
     train, test = np.array_split(table.rows[order], 2)
     half = Adult(table.names, table.sizes, train)
     made, _ = ours(half, sf.Approximate(EPSILON, DELTA))
-    majority = max(test[:, -1].mean(), 1 - test[:, -1].mean())
+    majority = float(max(test[:, -1].mean(), 1 - test[:, -1].mean()))
     real = accuracy(train, test, table.names, table.sizes)
     private = accuracy(made, test, table.names, table.sizes)
-    yield Figure("accuracy of income, the larger class always", round(float(majority), 4), "", None)
+    yield Figure("accuracy of income, the larger class always", round(majority, 4), "", None)
     yield Figure("accuracy of income, trained on the real half", round(real, 4), "", None)
     text = f"> {majority:.4f} (the larger class)"
     yield Figure("accuracy of income, trained on the synthetic half", round(private, 4), text, private > majority)
@@ -223,15 +223,13 @@ def raw(folder: Path) -> Iterator[Figure]:
         made = session.synthesize(spend=spend, progress=False)
         seconds = time.perf_counter() - start
     found = sf.compare(table, made)
-    missing = abs(frame["workclass"].isna().mean() - made.to_pandas()["workclass"].isna().mean())
+    missing = float(abs(frame["workclass"].isna().mean() - made.to_pandas()["workclass"].isna().mean()))
     name = f"raw Adult, {len(spaces)} columns, under replacement"
     yield Figure(
         f"{name}: mean total variation of columns", round(float(np.mean([*found.columns.values()])), 4), "", None
     )
     yield Figure(f"{name}: of pairs in 32 groups", round(float(np.mean([*found.pairs.values()])), 4), "", None)
-    yield Figure(
-        f"{name}: error of the missing share of workclass", round(float(missing), 4), "<= 0.01", missing <= 0.01
-    )
+    yield Figure(f"{name}: error of the missing share of workclass", round(missing, 4), "<= 0.01", missing <= 0.01)
     yield Figure(f"{name}: mean error of Gaussian bumps", round(found.smooth[0], 4), "<= 0.01", found.smooth[0] <= 0.01)
     yield Figure(f"{name}: seconds in all", round(seconds, 1), "", None)
 

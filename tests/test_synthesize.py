@@ -254,6 +254,42 @@ def test_more_columns_than_rows_and_two_hundred_columns() -> None:
     assert not made.measured  # 50 rows cannot pay for pairs
 
 
+@pytest.mark.parametrize(
+    "target",
+    [sf.Pure(1e-6), sf.Pure(1e5), sf.Concentrated(1e4), sf.Approximate(1e-3, 1e-12), sf.Approximate(50.0, 0.1)],
+)
+@pytest.mark.parametrize("rows", [0, 300])
+def test_any_budget_and_any_space(target: Any, rows: int) -> None:
+    spaces: dict[str, Any] = {
+        "one": sf.Categories(["f"], other="f", missing="f"), "wide": sf.Interval(-1e6, 1e6, step=1e-6),
+        "many": sf.Categories(tuple(range(5000))), "half": sf.Interval(0, 1, step=0.5, missing=0),
+    }  # fmt: skip
+    rng = np.random.default_rng(6)
+    held = {
+        name: rng.integers(-1, top, rows)
+        for name, top in (("one", 2), ("wide", 2 * 10**12), ("many", 6000), ("half", 3))
+    }
+    plan = MarginalSynthesis.calibrate(sf.Schema(spaces), None, target, rows=200)
+    made = plan.run(tabled(held), seeded(8))
+    assert plan.guarantee().implies(target)
+    assert all(
+        np.array_equal(column, made.rows[name]) for name, column in plan.run(tabled(held), seeded(8)).rows.items()
+    )
+    for column in plan.columns:
+        indices = made.rows[column.name]
+        assert len(indices) == 200
+        assert indices.max() < column.points
+        assert indices.min() >= (-1 if column.nullable else 0)
+        assert column.decoded(indices).null_count == (indices < 0).sum()
+
+
+def test_a_wild_estimate_of_the_size_makes_no_more_rows_than_fit() -> None:
+    """At epsilon 1e-9 the noisy total is a number of eleven digits, half of the time."""
+    plan = MarginalSynthesis.calibrate(sf.Schema({"sex": SPACES["sex"]}), None, sf.Pure(1.0))
+    assert plan._made(1e12) == plan.most_rows == 10_000_000
+    assert plan._made(-5.0) == 1
+
+
 @pytest.mark.parametrize("value", [-1, -(2**62), 2**62, 10**6])
 def test_hostile_indices_become_levels(value: int) -> None:
     plan = MarginalSynthesis.calibrate(SCHEMA, None, sf.Concentrated(1.0))
@@ -308,6 +344,9 @@ def test_refusals_name_the_argument_and_the_fix(tmp_path: Path) -> None:
     for rows in (0, -1, True, 1.5, 10**9):
         with pytest.raises(ParameterError, match="rows must be a whole number"):
             plan(["age"], rows)
+    many = sf.Schema({f"x{i}": sf.Integers(0, 1) for i in range(100)})
+    with pytest.raises(ParameterError, match=r"rows=2,000,000 of 100 columns.*at most 1,000,000"):
+        MarginalSynthesis.calibrate(many, None, spend, 2_000_000)
     wide = sf.Schema({f"x{i}": sf.Integers(0, 1) for i in range(401)})
     with pytest.raises(UnsupportedQuery, match=r"401 columns is too wide.*at most 400"):
         MarginalSynthesis.calibrate(wide, None, spend)

@@ -36,6 +36,7 @@ __all__ = ["MarginalSynthesis", "Progress"]
 
 Progress = Callable[[str, float], None]  # what is being done, and the part of the work that is behind
 MOST_ROWS = 10_000_000
+MOST_VALUES = 100_000_000  # of all rows and columns together: 800 MB while they are made
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,10 @@ class MarginalSynthesis:
         if rows is not None and not (isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MOST_ROWS):
             raise ParameterError(f"rows must be a whole number from 1 to {MOST_ROWS:,}, got {rows!r}")
         plan = cls(schema, encoded(schema, names), target, rows)
+        if (rows or 1) > plan.most_rows:
+            raise ParameterError(
+                f"rows={rows:,} of {len(plan.columns)} columns are too many to hold; ask for at most {plan.most_rows:,}"
+            )
         if plan.amount <= 0:
             raise UnsupportedQuery(f"a synthetic table needs epsilon > 0 or rho > 0, not {target!r}")
         return plan
@@ -82,6 +87,11 @@ class MarginalSynthesis:
         return Fraction(concentrated_for(self.target.epsilon, self.target.delta))
 
     @property
+    def most_rows(self) -> int:
+        """How many rows can be made at once."""
+        return min(MOST_ROWS, MOST_VALUES // len(self.columns))
+
+    @property
     def _pure(self) -> bool:
         return isinstance(self.target, Pure) or (isinstance(self.target, Approximate) and self.target.delta == 0)
 
@@ -94,10 +104,12 @@ class MarginalSynthesis:
 
     def run(self, read: Read, rng: Rng, progress: Progress | None = None) -> Synthesis:
         """The synthetic rows.  `read` passes twice over the secret rows."""
-        size = self.schema.fixed_size
-        return synthesized(
-            read, self.columns, self.noise, self.amount, size, self.rows, rng, progress or (lambda words, part: None)
-        )
+        size, show = self.schema.fixed_size, progress or (lambda words, part: None)
+        return synthesized(read, self.columns, self.noise, self.amount, size, self._made, rng, show)
+
+    def _made(self, total: float) -> int:
+        """How many rows to make of a table that has about `total`."""
+        return min(self.rows or self.schema.fixed_size or max(1, round(total)), self.most_rows)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""

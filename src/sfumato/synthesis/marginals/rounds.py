@@ -43,6 +43,7 @@ WORTHWHILE = 0.03  # noise in total variation that a measured pair may bring
 A_ROUND, MOST_ROUNDS = 10, 6  # pairs in a round, and rounds
 STEPS, LAST_STEPS = 60, 200  # of fitting, between rounds and at the end
 BETA = 0.05
+LEAST_VARIANCE = 1e-6
 
 Whole = npt.NDArray[np.int64]
 
@@ -109,29 +110,34 @@ def synthesized(
     noise: Noise,
     amount: Fraction,
     size: int | None,
-    rows: int | None,
+    rows: Callable[[float], int],
     rng: Rng,
     progress: Callable[[str, float], None],
 ) -> Synthesis:
-    """Measure, fit, generate.  `size` is the number of rows where it is public."""
+    """Measure, fit, generate.  `size` is the number of rows where it is public; `rows` says how many to make."""
     progress("counting columns", 0.0)
     exact = single_counts(read, columns)
     scales = first_scales(noise, amount, columns)
     counts = [noisy(held, noise.law(scale), rng).astype(np.float64) for held, scale in zip(exact, scales, strict=True)]
-    variances = [noise.law(scale).variance for scale in scales]
+    variances = [_variance(noise, scale) for scale in scales]
     total = _total(counts, variances, size)
     pairs = affordable(noise, amount, total, len(columns))
     if pairs == 0:  # too few rows: the rest of the budget measures the columns once more
         again = noise.scales(amount * (1 - SINGLES), [column.size for column in columns])
         second = [noisy(held, noise.law(scale), rng) for held, scale in zip(exact, again, strict=True)]
-        counts, variances = _averaged(counts, variances, second, [noise.law(scale).variance for scale in again])
+        counts, variances = _averaged(counts, variances, second, [_variance(noise, scale) for scale in again])
         total = _total(counts, variances, size)
     run = _started(columns, noise, counts, variances, total)
     run.fit(STEPS)
     if pairs:
         _measure_pairs(run, read, pairs, amount, rng, progress)
     progress("generating rows", 0.9)
-    return _finished(run, rows or size or max(1, round(total)), rng)
+    return _finished(run, rows(total), rng)
+
+
+def _variance(noise: Noise, scale: float) -> float:
+    """The noise of one count; next to none counts as a little, so that precisions stay finite."""
+    return max(LEAST_VARIANCE, noise.law(scale).variance)
 
 
 def _total(counts: Sequence[Reals], variances: Sequence[float], size: int | None) -> float:
@@ -201,7 +207,7 @@ def _one_round(
     expected = {pair: run.total * table for pair, table in run.model.pairs()}
     matrices = _merging(run.chains)
     typical = run.noise.scales(amount * Fraction(pairs, count) / pairs, [TYPICAL_CELLS])[0]
-    sigma = float(np.sqrt(run.noise.law(typical).variance))
+    sigma = float(np.sqrt(_variance(run.noise, typical)))
     scores = scored(offered, counts, expected, matrices, sigma)
     chosen, run.tree = picks(scores, run.tree, count, rate, rng)
     if not chosen:
@@ -214,7 +220,7 @@ def _one_round(
         exact = np.rint(left @ counts[pick.pair] @ right.T).astype(np.int64)
         held = noisy(exact, law, rng).astype(np.float64)
         groups = tuple(merged_groups(run.chains[c], f) for c, f in zip(pick.pair, pick.fineness, strict=True))
-        run.measurements.append(Measurement(pick.pair, groups, held, law.variance))
+        run.measurements.append(Measurement(pick.pair, groups, held, _variance(run.noise, scale)))
         noise_part = law.mean_absolute * held.size
         run.errors[pick.pair] = min(run.errors.get(pick.pair, 1.0), 0.5 * noise_part / run.total)
         gap = float(np.abs(held - left @ expected[pick.pair] @ right.T).sum()) - noise_part
