@@ -23,6 +23,7 @@ _HOMES = {
     ),
     "sfumato.queries.components": ("pca",),
     "sfumato.queries.thresholds": ("thresholds",),
+    "sfumato.publishing.smooth": ("trigonometric",),
     "sfumato.queries.smooth": ("evaluate", "gaussian_mixture", "smooth"),
     "sfumato.queries.functions.covariance": ("covariance",),
     "sfumato.queries.functions.density": ("density", "distribution"),

@@ -22,11 +22,14 @@ from sfumato.release.tables import METADATA
 from sfumato.sanitization.table import SanitizedTable
 from sfumato.schema import Schema
 from sfumato.synthesis.table import SyntheticTable
+from sfumato.synthesis.weighted import WeightedTable
 
 __all__ = ["TABLES", "load", "read", "release_from"]
 
 # The formats of published tables; a format never changes its meaning.
-TABLES: dict[str, type[TableRelease]] = {table.FORMAT: table for table in (SanitizedTable, SyntheticTable)}
+TABLES: dict[str, type[TableRelease]] = {
+    table.FORMAT: table for table in (SanitizedTable, SyntheticTable, WeightedTable)
+}
 
 
 def load(path: str | Path) -> Release | Any:

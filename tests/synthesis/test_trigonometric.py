@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import sfumato as sf
 from sfumato.auditing import audit
-from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.errors import EngineError, ParameterError, UnsupportedQuery
 from sfumato.queries.features import Axis
 from sfumato.randomness import seeded
 from sfumato.synthesis.chebyshev import Chebyshev, degrees_below
@@ -232,3 +232,34 @@ def test_refuses_an_answer_of_another_shape_without_printing_it():
     with pytest.raises(ParameterError, match="dimension 2") as refusal:
         mechanism.release(np.array([31337]), seeded(1))
     assert "31337" not in str(refusal.value)
+
+
+# published by a session
+
+
+@pytest.mark.parametrize("spend", [PURE, APPROXIMATE])
+def test_a_session_publishes_a_weighted_table_and_reads_it_back(tmp_path, spend):
+    schema = schema_of(2, replaced=False, missing=None)
+    frame, table = table_of(schema)
+    session = sf.Session(table, budget=spend, ledger=tmp_path / "l.db")
+    recipe = sf.trigonometric(schema, ["c0", "c1"], spend=spend)
+    made = session.publish(recipe)
+    assert "smooth queries" in made.words()
+    assert made.guarantee.implies(spend)
+    query = sf.gaussian_mixture(["c0", "c1"], [[0.2, -0.4], [-0.8, 0.0]], 2.0)
+    truth = query.details.values(frame.to_numpy() / 50 - 1).mean()
+    assert abs(made.evaluate(query) - truth) <= made.bound(query) < 0.1
+    assert made.draw(10, seeded(1)).num_rows == 10
+    again = sf.load(made.save(tmp_path / "t.parquet"))
+    assert again.evaluate(query) == pytest.approx(made.evaluate(query))
+    assert again.mechanism == recipe.mechanism
+    assert session.publish(recipe).rows.equals(made.rows)  # stored, at no cost
+
+
+def test_a_recipe_for_another_schema_publishes_nothing(tmp_path):
+    """It fails after the charge, closed: nothing is read, nothing is shown."""
+    _, table = table_of(schema_of(2, replaced=False, missing=None))
+    session = sf.Session(table, budget=PURE, ledger=tmp_path / "l.db")
+    other = sf.trigonometric(schema_of(2, size=4_000, replaced=False), ["c0", "c1"], spend=PURE)
+    with pytest.raises(EngineError, match="failed after its charge"):
+        session.publish(other)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import maximum_filter
-from scipy.optimize import linprog
 
 from sfumato.errors import EngineError
 from sfumato.queries.features import Axis
@@ -85,6 +83,8 @@ def _features(tables: Sequence[Floats], degrees: Sequence[tuple[int, ...]], cell
 
 def _master(matrix: Floats, target: Floats) -> tuple[Floats, Floats, float]:
     """Weights of the given points, dual prices of the features, and of the sum of the weights."""
+    from scipy.optimize import linprog
+
     features, points = matrix.shape
     unit = np.eye(features)
     body = np.block([[matrix, unit, -unit], [np.ones((1, points)), np.zeros((1, 2 * features))]])
@@ -98,6 +98,8 @@ def _master(matrix: Floats, target: Floats) -> tuple[Floats, Floats, float]:
 
 def _peaks(gains: Floats) -> Cells:
     """The best points that improve the program, no two of them neighbors."""
+    from scipy.ndimage import maximum_filter
+
     largest = float(gains.max())
     if largest <= ENOUGH:
         return np.empty((0, gains.ndim), dtype=np.int64)
