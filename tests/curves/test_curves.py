@@ -33,6 +33,7 @@ READINGS = [
     Expansion((LINE,), 0.1), Expansion((WAVES,), None, 3.0), Antiderivative(LINE, 0.1),
     Expansion((Fourier(0.0, 1.0, (1, 2)), WAVES), 1.0), Surface(WAVES),
 ]  # fmt: skip
+COUNT = 30_000
 LAWS = [RoundedNormal(1e6), DiscreteLaplace(1e6)]
 named = pytest.mark.parametrize("reading", READINGS, ids=["line", "cosine", "integral", "plane", "surface"])
 
@@ -56,17 +57,19 @@ def random_points(reading, count, seed=1):
 @named
 @pytest.mark.parametrize("law", LAWS, ids=["normal", "laplace"])
 def test_bands_cover_whole_curves_as_often_as_they_say(reading, law):
-    """Power: 6,000 draws; a band 10 % narrower covers about 0.91 and is refused at ALPHA (11 deviations of 0.0028)."""
+    """Power: with 30,000 draws a deviation is 0.0013.  Without its step from the grid (0.4 % in one dimension, 4 % in
+    two) and 10 % narrower, a band covers at most 0.936, eleven of them away; measured over other seeds.
+    """
     half = supremum(reading, units_of(reading), law, 0.05)
-    draws = law.sample((6000, reading.size), seeded(3)) * units_of(reading)
+    draws = law.sample((COUNT, reading.size), seeded(3)) * units_of(reading)
     design = reading.design(random_points(reading, 700 if len(reading.domain) == 1 else 2000))
-    largest = np.concatenate([np.abs(part @ design.T).max(axis=1) for part in np.array_split(draws, 12)])
+    largest = np.concatenate([np.abs(part @ design.T).max(axis=1) for part in np.array_split(draws, 60)])
     covered = int((largest <= half).sum())
-    assert stats.binom.cdf(covered, 6000, 0.95) >= ALPHA
+    assert stats.binom.cdf(covered, COUNT, 0.95) >= ALPHA
     most = 0.975 if len(reading.domain) == 1 else 0.985  # in two dimensions the step from the grid costs more
-    assert stats.binom.sf(covered - 1, 6000, most) >= ALPHA
-    narrow = int((largest <= 0.85 * half).sum())
-    assert stats.binom.cdf(narrow, 6000, 0.95) < ALPHA
+    assert stats.binom.sf(covered - 1, COUNT, most) >= ALPHA
+    narrow = int((largest <= 0.9 * half / reading.stretch).sum())
+    assert stats.binom.cdf(narrow, COUNT, 0.95) < ALPHA
 
 
 @named
