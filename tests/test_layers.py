@@ -16,7 +16,7 @@ LAYERS = (
     "auditing", "engines", "ledger", "publishing", "session", "plans", "report", "cli",
 )  # fmt: skip
 # Plots are imported inside the function that draws them.
-LAZY = {("release", "report"), ("curves", "report"), ("synthesis", "report")}
+LAZY = {("release", "report"), ("local", "report"), ("curves", "report"), ("synthesis", "report")}
 
 
 def layer_of(path: Path) -> str:

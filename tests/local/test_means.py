@@ -129,4 +129,7 @@ def test_refusals():
         Duchi(0.0, 1.0, 3, 5)
     with pytest.raises(UnsupportedQuery, match="infinitely many"):
         LocalLaplace.calibrate(0, 1, Pure(1.0)).channel()
-    assert not LocalLaplace.calibrate(0, 1, Pure(1.0)).valid(np.array([2 * MIDDLE], dtype=np.uint64)).any()
+    noisy = LocalLaplace.calibrate(0, 1, Pure(1.0))
+    far = np.array([0, MIDDLE - noisy.reach - 1, MIDDLE + noisy.steps + noisy.reach + 1, 2 * MIDDLE], dtype=np.uint64)
+    assert not noisy.valid(far).any()  # a report that could wrap the sum of a million honest ones
+    assert noisy.valid(np.array([MIDDLE - noisy.reach, MIDDLE + noisy.steps + noisy.reach], dtype=np.uint64)).all()

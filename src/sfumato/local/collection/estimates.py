@@ -169,6 +169,12 @@ class Estimate:
             raise SchemaError(f"the tally of this collection has {collection.protocol.cells} entries; this one differs")
         return cls(collection, number, reports, tally, refused)
 
+    def plot(self, level: float = 0.95, *, consistent: bool = False) -> Any:
+        """A picture of the estimates with their intervals (an Altair chart)."""
+        from sfumato.report.local import plot_estimate
+
+        return plot_estimate(self, level, consistent=consistent)
+
     def save(self, path: str | Path) -> Path:
         """Write the record as JSON."""
         target = Path(path)

@@ -31,6 +31,7 @@ __all__ = ["LocalLaplace"]
 
 MIDDLE = 1 << 62  # the report of 0
 LARGEST = 1 << 24  # scale
+REACH = 80  # scales of noise at most; more has probability e^-80, and is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,15 @@ class LocalLaplace(Number):
         return Pure(ceil_float(Fraction(self.steps, self.scale)))
 
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
-        """Places plus noise, shifted by 2^62."""
+        """Places plus noise, shifted by 2^62; cut where nobody comes, so that no report can drown the others."""
         place = self.coerce(values)
-        return (MIDDLE + place + _noise(self.scale, place.size, bits)).astype(self.dtype)
+        noisy = place + _noise(self.scale, place.size, bits)
+        return (MIDDLE + np.clip(noisy, -self.reach, self.steps + self.reach)).astype(self.dtype)
+
+    @property
+    def reach(self) -> int:
+        """The largest noise that is sent."""
+        return REACH * self.scale
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -82,7 +89,8 @@ class LocalLaplace(Number):
 
     def valid(self, reports: Reports) -> npt.NDArray[np.bool_]:
         """Places plus the noise that can occur."""
-        return np.asarray(reports < 2 * MIDDLE)
+        inside = reports <= np.uint64(MIDDLE + self.steps + self.reach)
+        return np.asarray(inside & (reports >= np.uint64(MIDDLE - self.reach)))
 
     def line(self) -> tuple[Fraction, Fraction]:
         """The score is the place, on average."""
