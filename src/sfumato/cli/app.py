@@ -68,21 +68,45 @@ def publish(
     run(plan, out, json)
 
 
+Epsilon = Annotated[float | None, typer.Option(help="How much epsilon to spend.")]
+Delta = Annotated[float | None, typer.Option(help="How much delta to spend.")]
+Rho = Annotated[float | None, typer.Option(help="How much rho to spend, instead of epsilon.")]
+Columns = Annotated[list[str] | None, typer.Option("--column", help="A column; repeat for more.  Default: all.")]
+TableFile = Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")]
+
+
 @app.command(epilog="Example: sfumato synthesize people.toml --epsilon 1 --delta 1e-6 --out synthetic.parquet")
 def synthesize(
     plan: PlanFile,
-    epsilon: Annotated[float | None, typer.Option(help="How much epsilon to spend.")] = None,
-    delta: Annotated[float | None, typer.Option(help="How much delta to spend.")] = None,
-    rho: Annotated[float | None, typer.Option(help="How much rho to spend, instead of epsilon.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="A column; repeat for more.  Default: all.")] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    columns: Columns = None,
     rows: Annotated[int | None, typer.Option(help="How many rows; default: as many as the table has.")] = None,
-    out: Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")] = None,
+    out: TableFile = None,
     json: Json = False,
 ) -> None:
     """Make a synthetic table from a plan's table, ledger and budget; without --out show what it would cost."""
-    from sfumato.cli.synthesize import run
+    from sfumato.cli.tables import synthesize as run
 
-    run(plan, (epsilon, delta, rho), column, rows, out, json)
+    run(plan, (epsilon, delta, rho), columns, rows, out, json)
+
+
+@app.command(epilog="Example: sfumato sanitize people.toml --epsilon 2 --delta 1e-6 --column age --out people.parquet")
+def sanitize(
+    plan: PlanFile,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    columns: Columns = None,
+    together: Annotated[list[str] | None, typer.Option(help="Numbers that are one vector: x0,x1,x2; repeat.")] = None,
+    out: TableFile = None,
+    json: Json = False,
+) -> None:
+    """Publish a perturbed copy of a plan's table, record by record; without --out show what it would cost."""
+    from sfumato.cli.tables import sanitize as run
+
+    run(plan, (epsilon, delta, rho), columns, together, out, json)
 
 
 @app.command(epilog="Example: sfumato show people-report/releases/mean-height.json")

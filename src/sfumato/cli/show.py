@@ -7,16 +7,22 @@ from pathlib import Path
 from sfumato.archive import load
 from sfumato.cli.answers import full_table
 from sfumato.cli.console import console, print_json
+from sfumato.release import TableRelease
 from sfumato.report.answers import answers
 
 __all__ = ["run"]
 
+FIRST = 10  # rows of a table that are shown
+
 
 def run(path: Path, as_json: bool) -> None:
-    """Print the release."""
+    """Print the release; of a table its first rows."""
     release = load(path)
     if as_json:
         print_json(release.to_record())
         return
     print(release.words())
+    if isinstance(release, TableRelease):
+        print(release.rows.slice(0, FIRST).to_pandas().to_string())
+        return
     console().print(full_table(answers(release)))

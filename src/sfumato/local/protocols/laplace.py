@@ -75,7 +75,7 @@ class LocalLaplace(Number):
         """Places plus noise, shifted by 2^62; cut where nobody comes, so that no report can drown the others."""
         place = self.coerce(values)
         noisy = place + _noise(self.scale, place.size, bits)
-        return (MIDDLE + np.clip(noisy, -self.reach, self.steps + self.reach)).astype(self.dtype)
+        return np.asarray(MIDDLE + np.clip(noisy, -self.reach, self.steps + self.reach), dtype=self.dtype)
 
     @property
     def reach(self) -> int:
