@@ -214,6 +214,7 @@ def test_a_session_publishes_components_and_reads_them_back(tmp_path, spend):
     table = release.to_pandas()
     truth = np.linalg.eigvalsh(np.cov(frame.dropna().to_numpy().T, bias=True))[::-1]
     assert ((table["low"] <= truth[:2] + 1e-3) & (truth[:2] - 1e-3 <= table["high"])).all()
+    assert "loading" in str(release.plot().to_dict())
     again = sf.load(release.save(tmp_path / "r.parquet"))
     assert again.value.tolist() == release.value.tolist()
     assert again.mechanism == release.mechanism

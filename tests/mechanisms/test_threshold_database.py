@@ -126,6 +126,7 @@ def test_a_session_publishes_thresholds_and_reads_them_back(tmp_path):
     low, high = release.interval()
     assert ((low <= truth) & (truth <= high)).all()
     assert release.question.database(release.output).min() >= 0
+    assert "step-after" in str(release.plot().to_dict())
     again = sf.load(release.save(tmp_path / "r.json"))
     assert again.value.tolist() == release.value.tolist()
     assert again.mechanism == release.mechanism

@@ -12,6 +12,7 @@ from sfumato.release import Release
 from sfumato.report import marks
 from sfumato.report.answers import brief, cost, decimals, plain, spaced
 from sfumato.report.curves import plot_curve
+from sfumato.report.databases import plot_components, plot_thresholds
 from sfumato.report.style import styled
 
 __all__ = ["plot_budget", "plot_release"]
@@ -19,11 +20,15 @@ __all__ = ["plot_budget", "plot_release"]
 MOST_CELLS = 60  # of more cells the largest answers are drawn, and the picture says so
 MOST_ORDERED = 400  # of more bins the first are drawn
 
+PICTURES = {"pca": plot_components, "thresholds": plot_thresholds}
+
 
 def plot_release(release: Release, level: float = 0.95) -> Any:
     """Bars or points with error bars, a ranked list, or an interval, whichever the release holds."""
     if hasattr(release.question, "curve"):
         return plot_curve(release.curve, level)
+    if release.question.query.kind in PICTURES:
+        return PICTURES[release.question.query.kind](release, level)
     columns = release.table(level).to_pydict()
     keys = [name for name in columns if name not in ("estimate", "low", "high", "rank", "item", "probability")]
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
