@@ -69,6 +69,16 @@ def test_calibrate_never_exceeds_its_target(amount, replaced, columns):
         assert mechanism.error(0.01) >= mechanism.error(0.5) > 0
 
 
+def test_a_target_with_delta_never_gets_more_noise_than_without():
+    schema = schema_of()
+    for order in (2, 3, 5):
+        pure, both = (
+            Trigonometric.calibrate(schema, ["c0", "c1"], target, smoothness=4, order=order, grid=20)
+            for target in (PURE, APPROXIMATE)
+        )
+        assert both.error(0.5) <= pure.error(0.5)
+
+
 # the linear program
 
 
@@ -216,7 +226,7 @@ def test_refuses_what_does_not_fit_before_any_cost():
     with pytest.raises(UnsupportedQuery, match="size="):
         Trigonometric.calibrate(unsized, ["c0"], PURE, smoothness=2)
     with pytest.raises(UnsupportedQuery, match="epsilon > 0"):
-        Trigonometric.calibrate(schema, ["c0"], CONCENTRATED, smoothness=2, body="cube")
+        Trigonometric.calibrate(schema, ["c0"], sf.Concentrated(0.0), smoothness=2, body="cube")
     with pytest.raises(ParameterError, match="smoothness"):
         Trigonometric.calibrate(schema, ["c0"], PURE, smoothness=0)
 

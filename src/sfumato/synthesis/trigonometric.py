@@ -34,6 +34,7 @@ from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.additive import Vector, approximate, checked, joint_quantile, ratio_up, smallest_scale
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.numeric import ceil_float, round_up
+from sfumato.privacy.conversions import pure_for
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.features import axes_of
@@ -94,15 +95,12 @@ class Trigonometric:
             raise ParameterError("columns must not be empty, and smoothness a whole number of at least 1")
         delta = (target.delta if isinstance(target, Approximate) else math.exp(-1)) if normal else None
         features = _features(schema, names, smoothness, delta, order, grid)
-        chosen = body or ("normal" if normal else "cube")
-        query = _query(schema, names, features)
-        if chosen == "normal":
-            return cls(schema, names, features, chosen, *_normal_scale(query.l2, target))
-        if not isinstance(target, Pure | Approximate) or target.epsilon <= 0:
-            raise UnsupportedQuery(f"{chosen} noise needs epsilon > 0, not {target!r}")
-        moved = query.linf if chosen == "cube" else query.l1
-        scale = smallest_scale(ceil_float(Fraction(moved) / Fraction(target.epsilon)))
-        return cls(schema, names, features, chosen, scale)
+        query, bodies = (
+            _query(schema, names, features),
+            (body,) if body else ("normal", "cube") if normal else ("cube",),
+        )
+        made = [cls(schema, names, features, one, *_scale(query, one, target)) for one in bodies]
+        return min(made, key=lambda one: one.error(0.5))
 
     @property
     def counted(self) -> bool:
@@ -165,11 +163,18 @@ def _takes_normal(target: Guarantee) -> bool:
     return isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0)
 
 
-def _normal_scale(moved: float, target: Guarantee) -> tuple[float, float | None]:
+def _scale(query: Vector, body: str, target: Guarantee) -> tuple[float, float | None]:
+    """The least scale of a body's noise that meets the target, and the epsilon of its claim where it has delta."""
+    if body != "normal":
+        epsilon = pure_for(target.rho) if isinstance(target, Concentrated) else getattr(target, "epsilon", 0.0)
+        if epsilon <= 0:
+            raise UnsupportedQuery(f"{body} noise needs epsilon > 0 or rho > 0, not {target!r}")
+        moved = query.linf if body == "cube" else query.l1
+        return smallest_scale(ceil_float(Fraction(moved) / Fraction(epsilon))), None
     if isinstance(target, Concentrated) and target.rho > 0:
-        return smallest_scale(concentrated_sigma(moved, target.rho)), None
+        return smallest_scale(concentrated_sigma(query.l2, target.rho)), None
     if isinstance(target, Approximate) and target.delta > 0:
-        return smallest_scale(gaussian_sigma(moved, target.epsilon, target.delta)), target.epsilon
+        return smallest_scale(gaussian_sigma(query.l2, target.epsilon, target.delta)), target.epsilon
     raise UnsupportedQuery(f"normal noise needs rho > 0 or delta > 0; it cannot meet {target!r}")
 
 
