@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sfumato.synthesis.smooth.features import BLOCKS, dimension
 
-__all__ = ["BEYOND", "SPREAD", "WIDE", "Shape", "chosen", "height", "influence", "shares", "typical"]
+__all__ = ["BEYOND", "SPREAD", "TRIAL", "WIDE", "Shape", "chosen", "height", "influence", "shares", "typical"]
 
 BEYOND = BLOCKS[2:]  # measured only when it pays
 
@@ -64,14 +64,14 @@ def typical(block: str, columns: int, sigma: float = WIDTH) -> float:
     return effects[block]
 
 
-def chosen(shape: Shape, noise: dict[str, float]) -> tuple[str, ...]:
-    """The blocks worth their noise, which is the standard error of one number at the full budget."""
+def chosen(shape: Shape, noise: dict[str, float], part: float = TRIAL) -> tuple[str, ...]:
+    """The blocks worth their noise, given as standard errors at the full budget, when they are larger by 1 / `part`."""
     out, size = ["mean", "radius"], shape.columns + 2
     for block in BEYOND:
         size += dimension(block, shape.columns)
         if size > MOST:
             break
-        if CLEARLY * influence(block, shape) * noise[block] / TRIAL < typical(block, shape.columns):
+        if CLEARLY * influence(block, shape) * noise[block] / part < typical(block, shape.columns):
             out.append(block)
     return tuple(out)
 

@@ -14,7 +14,7 @@ from sfumato.synthesis.smooth.moments import covariance, shrunk, spread
 
 __all__ = ["Fitted", "fitted"]
 
-OPEN = 1.5  # what is left open counts this much
+OPEN = 2.5  # what is left open counts this much
 HELD = 0.1  # of a standard error: how far weights may move what the candidates already meet
 STANDING = 50  # points, in effect, that must carry the weight
 RELAXED = 20

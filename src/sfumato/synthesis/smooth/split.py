@@ -9,16 +9,16 @@ from fractions import Fraction
 from sfumato.numeric import round_down, round_up
 from sfumato.privacy.gaussian import gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated
-from sfumato.synthesis.smooth.choose import SPREAD, Shape, chosen, shares
+from sfumato.synthesis.smooth.choose import SPREAD, TRIAL, Shape, chosen, shares
 from sfumato.synthesis.smooth.features import BLOCKS, QUANTUM, dimension
 from sfumato.synthesis.smooth.measurement import Measurement, moved
 
 __all__ = ["Design", "normal_design", "pure_design"]
 
 RADIUS = 0.08  # of epsilon, for the choice of a radius
-CENTER = 0.2  # of the squared ratios, for the center
+CENTER = 0.15  # of the squared ratios, for the center
 CERTAIN = 7.0  # in the exponent: radii that hold every row are then chosen once in a thousand tables
-HIDDEN = 0.06  # the root mean square, over all rows outside, of how far they are pulled along one direction
+HIDDEN = 0.045  # the root mean square, over all rows outside, of how far they are pulled along one direction
 ROOM = 1 - 1e-9  # scales are first set this far inside the target, so that rounding cannot leave it
 
 
@@ -92,7 +92,7 @@ def normal_design(
     far = {block: moved(block, columns, "normal", unit, exchanged, ball=True) for block in BLOCKS}
     left = (1 - CENTER) * ratio
     noise = {block: far[block] / (QUANTUM * rows * math.sqrt(left)) for block in BLOCKS}
-    names = chosen(shape, noise) if blocks is None else blocks
+    names = chosen(shape, noise, math.sqrt(TRIAL)) if blocks is None else blocks
     parts = shares(names, shape, noise, power=1.0)
     measured = tuple(
         Measurement(
