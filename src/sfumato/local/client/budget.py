@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
+from sfumato.errors import BudgetExceeded, LedgerError, ParameterError, SfumatoError
 from sfumato.local.client.files import locked, read, write
 from sfumato.privacy.guarantees import Approximate, Pure, guarantee_from, to_record
 
@@ -99,13 +99,16 @@ class Budget:
         if found is None:
             return
         epsilon, delta, spent = (found.get(part) for part in ("epsilon", "delta", "spent"))
+        try:
+            limit: Any = guarantee_from(found["limit"])
+        except (SfumatoError, LookupError, TypeError, ValueError, AttributeError):
+            limit = None
         sound = isinstance(epsilon, int) and isinstance(delta, int) and isinstance(spent, list)
-        if not sound or found.get("limit") != to_record(self.limit):
+        if limit is None or not sound:
+            raise LedgerError(f"{self._path.name} is damaged; restore it")
+        if found["limit"] != to_record(self.limit):
             raise LedgerError(
-                f"{self._path.name} keeps another budget, or a damaged one; open it with the limit it was made with "
-                f"({guarantee_from(found['limit'])!r})"
-                if sound
-                else f"{self._path.name} is damaged; restore it"
+                f"{self._path.name} keeps another budget; open it with the limit it was made with ({limit!r})"
             )
         self._contents = {"epsilon": epsilon, "delta": delta, "spent": spent}
 

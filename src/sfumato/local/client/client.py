@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import LedgerError
+from sfumato.errors import BudgetExceeded, LedgerError
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.files import locked, read, write
@@ -31,7 +31,8 @@ class Client:
     owner (it is as secret as the values), the randomization of a value is drawn once: the same value is answered with
     the same report (RAPPOR: with fresh copies of the same kept bitmap), and only a new value costs anew.
     With `budget`, what a new randomization costs is charged, durably, before it is sent.  Once a new value cannot be
-    paid for, the answer kept last is sent again: a value never decides whether a report is sent.
+    paid for (or its `key` was used before), the answer kept last is sent again: a value never decides whether a report
+    is sent.
 
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> client = Client(GeneralizedResponse.calibrate(10, Pure(1.0)))
@@ -102,11 +103,13 @@ class Client:
         if contents.get("protocol") != mine["protocol"] or not isinstance(contents.get("kept"), dict):
             raise LedgerError(f"{self._memory.name} remembers another protocol; give each protocol a file of its own")
         if place not in contents["kept"]:
-            if contents["kept"] and self.budget is not None and not self.budget.allows(self.cost()):
-                place = str(contents["last"])
-            else:
+            try:
                 self._charge(self.cost(), key)
                 contents["kept"][place] = base64.b64encode(self.protocol.encode(self._draw(values))).decode()
+            except BudgetExceeded:
+                if not contents["kept"]:
+                    raise  # the first value of all: whatever it is
+                place = str(contents["last"])
         if contents["last"] != place:
             contents["last"] = place
             write(self._memory, contents)

@@ -35,12 +35,12 @@ def locked(path: Path) -> Iterator[None]:
 def read(path: Path, form: str) -> dict[str, Any] | None:
     """The contents; None if the file was never written.  A file that cannot be read is never taken for an empty one."""
     try:
-        text = path.read_text()
+        raw = path.read_bytes()
     except FileNotFoundError:
         return None
     try:
-        contents = json.loads(text)
-    except ValueError:
+        contents = json.loads(raw)
+    except (ValueError, RecursionError):
         contents = None
     if not isinstance(contents, dict) or contents.get("format") != form:
         raise LedgerError(f"{path.name} is not a file of the format {form}; restore it, nothing is sent without it")

@@ -56,6 +56,6 @@ PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in KINDS}
 def protocol_from(record: dict[str, Any]) -> LocalProtocol:
     """The protocol that `to_record` wrote; unknown names and parts are refused."""
     name = record.get("type")
-    if name not in PROTOCOLS:
+    if not isinstance(name, str) or name not in PROTOCOLS:
         raise ParameterError(f"unknown protocol {name!r}; known are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[str(name)].from_record(record)
+    return PROTOCOLS[name].from_record(record)

@@ -42,13 +42,13 @@ def positions(values: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     raw = records(values)
     if raw.dtype.kind not in "biuf":
         raw = np.array([_number(value) for value in raw], dtype=np.float64)
-    if raw.dtype.kind == "b":
-        raw = raw.astype(np.int64)
+    if raw.dtype.kind in "bf":
+        raw = raw.astype(np.int64) if raw.dtype.kind == "b" else _floats(raw)
     with np.errstate(invalid="ignore"):
         inside = (raw >= 0) & (raw < k)
         if raw.dtype.kind == "f":
             inside &= raw == np.floor(raw)
-    return np.where(inside, raw, k - 1).astype(np.int64)
+    return np.where(inside, np.where(inside, raw, 0).astype(np.int64), k - 1)  # k - 1 may not fit narrow integers
 
 
 def _number(value: object) -> float:
@@ -67,8 +67,14 @@ def numbers(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """
     raw = records(values)
     if raw.dtype.kind in "biuf":
-        return raw.astype(np.float64)
+        return _floats(raw)
     return np.array([_number(value) for value in raw], dtype=np.float64)
+
+
+def _floats(raw: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Doubles; what is beyond them becomes infinite."""
+    with np.errstate(over="ignore"):
+        return raw.astype(np.float64)
 
 
 def vectors(values: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float64]:
@@ -79,7 +85,7 @@ def vectors(values: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float64]:
         if values.ndim != 2 or values.shape[1] != dimension:
             raise ParameterError(f"values must have the shape (n, {dimension}), got {values.shape}")
         if values.dtype.kind in "biuf":
-            return values.astype(np.float64)
+            return _floats(values)
     listed = list(values) if isinstance(values, list | tuple | np.ndarray) else [values]
     out = np.full((len(listed), dimension), np.nan)
     for i, value in enumerate(listed):

@@ -27,7 +27,7 @@ from sfumato.local.protocols.hybrid import Hybrid
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import Number
-from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
+from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Places, Reports, Tally
 from sfumato.local.protocols.window import OptimizedWindow
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -78,7 +78,13 @@ class SampledCoordinates(LocalProtocol):
         rows = vectors(values, self.dimension)
         chosen = uniform(self.dimension, len(rows), bits)
         inner = self.inner.randomize(rows[np.arange(len(rows)), chosen], bits)
-        return np.column_stack([chosen, inner]).astype(self.dtype)
+        return self._pairs(chosen, inner)
+
+    def _pairs(self, chosen: Places, inner: Reports) -> Reports:
+        """Each in its own integers: one array for both would pass through floats."""
+        out = np.empty((len(chosen), 2), dtype=self.dtype)
+        out[:, 0], out[:, 1] = chosen, inner
+        return out
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -140,7 +146,7 @@ class SampledCoordinates(LocalProtocol):
         """All coordinates with all inner reports, in order."""
         inner = self.inner.outputs()
         first = np.repeat(np.arange(self.dimension), inner.size)
-        return np.column_stack([first, np.tile(inner, self.dimension)]).astype(self.dtype)
+        return self._pairs(first, np.tile(inner, self.dimension))
 
     def channel(self) -> Matrix:
         """A row for each inner value, held by all coordinates: others take each coordinate's part from such rows."""

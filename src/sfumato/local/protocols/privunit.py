@@ -59,6 +59,8 @@ class PrivUnit(LocalProtocol):
         check_coin("toward", self.toward)
         if not 0 <= self.gamma < 1:
             raise ParameterError(f"gamma must lie in [0, 1), got {self.gamma!r}")
+        if not self._cap.low > 0:
+            raise ParameterError(f"gamma = {self.gamma!r} leaves a cap too small to measure; take a smaller one")
         if not self.toward > Fraction(self._cap.high):
             raise ParameterError("toward must exceed the measure of the cap")
 
@@ -98,8 +100,8 @@ class PrivUnit(LocalProtocol):
         rows = np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0)
         largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1.0)
         rows = rows / largest  # no overflow in the squares
-        length = np.sqrt((rows**2).sum(axis=1, keepdims=True)) * largest
-        return np.asarray(rows * largest / np.maximum(length, 1.0))
+        length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+        return np.asarray(rows / np.maximum(length, 1 / largest))
 
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
         """Unit vectors in steps, shifted to be positive."""
@@ -201,9 +203,10 @@ class PrivUnit(LocalProtocol):
 
 def _directions(rows: Floats, bits: Bits) -> Floats:
     """u = +-x/|x| with mean x; the zero vector takes the first axis."""
-    length = np.sqrt((rows**2).sum(axis=1))
+    largest = np.abs(rows).max(axis=1, keepdims=True)
     axis = np.zeros(rows.shape[1])
     axis[0] = 1.0
-    u = np.where(length[:, None] > 0, rows / np.maximum(length, 1e-300)[:, None], axis)
-    forward = units(len(rows), bits) < (1 + length) / 2
-    return np.asarray(np.where(forward[:, None], u, -u))
+    shape = np.where(largest > 0, rows / np.where(largest > 0, largest, 1.0), axis)  # squares neither vanish nor round
+    size = np.sqrt((shape**2).sum(axis=1, keepdims=True))
+    forward = units(len(rows), bits)[:, None] < (1 + size * largest) / 2
+    return np.asarray(np.where(forward, shape, -shape) / size)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
@@ -31,6 +32,7 @@ Tally = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Matrix = list[list[Fraction]]
 
+FRACTION = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}|[0-9]{1,2000}")  # as `str` writes them
 MOST_ENTRIES = 1 << 20  # of a channel that is written out in full
 
 
@@ -178,10 +180,9 @@ def _restored(name: str, kind: str, value: Any) -> Any:
 
         return protocol_from(value)
     if kind == "Fraction" and isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise ParameterError(f"{name} must be a fraction such as '1/2'") from None
+        if not FRACTION.fullmatch(value):  # no exponents: '1e999999999' would take all memory
+            raise ParameterError(f"{name} must be a fraction such as '1/2'")
+        return Fraction(value)
     if kind == "tuple[int, ...]" and isinstance(value, list) and all(type(part) is int for part in value):
         return tuple(value)
     if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
