@@ -49,6 +49,7 @@ from sfumato.local.protocols import (
     SymmetricUnary,
 )
 from sfumato.privacy.guarantees import Approximate, Pure
+from sfumato.randomness import seeded
 
 CATEGORICAL = (GeneralizedResponse, SubsetSelection, OptimizedUnary, SymmetricUnary, LocalHashing, HadamardResponse)
 NUMERIC = (Duchi, Piecewise, Hybrid, OptimizedWindow, LocalLaplace)
@@ -104,10 +105,10 @@ def test_the_information_of_caps_beats_every_half_space_drawn(d, epsilon):
 
     Power: 400,000 heights know E[x; A] within half a percent; a constant off by 10 % would show.
     """
-    heights = np.random.default_rng(5).normal(size=(400_000, d)) if d < 20 else None
+    heights = np.random.default_rng(seeded(5).word()).normal(size=(400_000, d)) if d < 20 else None
     if heights is None:
-        x = np.random.default_rng(5).normal(size=400_000) / math.sqrt(d)
-        first = np.sort(x / np.sqrt(x**2 + np.random.default_rng(6).chisquare(d - 1, x.size) / d))[::-1]
+        x = np.random.default_rng(seeded(5).word()).normal(size=400_000) / math.sqrt(d)
+        first = np.sort(x / np.sqrt(x**2 + np.random.default_rng(seeded(6).word()).chisquare(d - 1, x.size) / d))[::-1]
     else:
         first = np.sort(heights[:, 0] / np.linalg.norm(heights, axis=1))[::-1]
     share = np.arange(1, first.size + 1) / first.size
