@@ -191,7 +191,7 @@ def test_repaired_curves_are_proper(kind):
 
 @pytest.mark.parametrize("kind", [sf.density, sf.distribution])
 def test_samples_follow_the_repaired_curve(kind):
-    """Power: 100,000 draws; a law stretched by 10 % about its low end moves the cdf by more than 0.1, critical 0.0085."""
+    """Power: 100,000 draws; one stretched by 10 % about its low end moves the cdf by over 0.1, critical 0.0085."""
     from sfumato.planner import options
 
     _, counts, schema, spend = density_release()
