@@ -91,6 +91,17 @@ def test_relations_and_missing_values_are_kept(tmp_path: Path) -> None:
     assert not hasattr(found, "save")
 
 
+def test_pictures_show_columns_and_carry_the_warning(tmp_path: Path) -> None:
+    frame = people(500)
+    made = opened(tmp_path, SCHEMA, frame).synthesize(["sex", "age"], spend=sf.Concentrated(0.5), rows=100)
+    alone = made.plot().to_dict()
+    assert "100 synthetic rows" in str(alone["title"])
+    assert {row["column"] for row in alone["data"]["values"]} == {"sex", "age"}
+    both = sf.compare(sf.read(frame, schema=SCHEMA), made).plot().to_dict()
+    assert "NOT RELEASABLE" in str(both["title"])
+    assert {row["table"] for row in both["data"]["values"]} == {"real", "synthetic"}
+
+
 def test_errors_are_predicted_within_reason(tmp_path: Path) -> None:
     frame = people()
     made = opened(tmp_path, SCHEMA, frame).synthesize(spend=sf.Concentrated(0.5))

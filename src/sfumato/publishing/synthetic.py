@@ -25,8 +25,8 @@ from sfumato.synthesis.table import SyntheticTable
 
 __all__ = ["SynthesisPreview", "Synthesizing"]
 
-# Seconds of one core, measured on a machine of 2026: a cell swept, a potential fitted, a value read or counted.
-CELL, POTENTIAL, VALUE = 4e-8, 2e-4, 8e-9
+# Seconds of one core, measured: a cell swept, a potential fitted, a pair scored, a value read or counted.
+CELL, POTENTIAL, SCORE, VALUE = 4e-8, 2e-4, 2e-4, 8e-9
 NO_BOUND = NoBoundKnown("the best error of synthetic tables of mixed columns is not known")
 GUESSED = 10_000  # rows that a preview supposes where no size is declared
 
@@ -117,9 +117,10 @@ class Synthesizing:
         columns = len(plan.columns)
         couples = columns * (columns - 1) // 2 if pairs else 0
         steps = rounds_of(pairs) * STEPS + LAST_STEPS if pairs else STEPS
-        cells = min(LARGEST_TREE, 256 * columns**2) if pairs else 256 * columns
+        cells = min(LARGEST_TREE, 16 ** min(columns, 9)) if pairs else 16 * columns
         made = plan.rows or size
         seconds = steps * (cells * CELL + POTENTIAL * (columns + pairs)) + VALUE * size * (columns + couples)
+        seconds += rounds_of(pairs) * couples * SCORE
         memory = 8 * (256 * couples + 6 * cells + (65_536 + made) * columns)
         return SynthesisPreview(
             guarantee=self.guarantee(), columns=columns, size=size, declared=schema.size is not None,
