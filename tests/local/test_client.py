@@ -16,20 +16,24 @@ import pytest
 from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
 from sfumato.local.client import Budget, Client, SystemBits, decode_batch
 from sfumato.local.protocols import GeneralizedResponse, OptimizedUnary, Rappor
+from sfumato.local.tabulated import Tabulated
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
 
 SOURCE = Path(__file__).parent.parent.parent / "src"
 RESPONSE = GeneralizedResponse.calibrate(4, Pure(0.5))
 
-USE_ALL = """
+USE_ALL = f"""
     import numpy as np
+    TABULATED = {Tabulated.calibrate(4, Pure(1.0)).to_record()!r}
     from sfumato.local.client import Budget, Client, SystemBits, decode_batch
     from sfumato.local.protocols import KINDS, GeneralizedResponse, protocol_from
     from sfumato.privacy.guarantees import Pure
     target = Pure(1.0, assumptions=frozenset(["real-arithmetic"]))
     for kind in KINDS:
-        if kind.goal == "frequencies":
+        if kind.name == "tabulated":
+            protocol, value = protocol_from(TABULATED), 3
+        elif kind.goal == "frequencies":
             protocol, value = kind.calibrate(16, target), 3
         elif kind.name == "privunit":
             protocol, value = kind.calibrate(4, target), [0.1, 0.2, 0.3, 0.4]

@@ -28,6 +28,8 @@ from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
 __all__ = ["REASONS", "Collector", "Receipt", "reason_for"]
 
+WORTHWHILE = 1 << 16  # reports from which loading and compiling, seconds once a process, pays
+
 REASONS = {  # what is refused, and whether it is counted in reports or in messages
     "not reports": "messages",
     "wrong version": "messages",
@@ -139,10 +141,10 @@ class Collector:
             return Receipt(0, {reason_for(protocol, message): 1}, words=str(error))
         names, first, copies = _names(batch)
         reports = batch.reports if not len(copies) else np.delete(batch.reports, copies, axis=0)
-        whole = protocol.tally(reports)
+        whole = _tally(protocol, reports)
 
         def settle(replays: npt.NDArray[np.intp]) -> tuple[int, Tally]:
-            fresh = whole - protocol.tally(batch.reports[first[replays]]) if len(replays) else whole
+            fresh = whole - _tally(protocol, batch.reports[first[replays]]) if len(replays) else whole
             return len(reports) - len(replays), fresh
 
         content = hashlib.blake2b(message, digest_size=16).digest()
@@ -153,6 +155,15 @@ class Collector:
         return hashlib.blake2b(name, digest_size=16, key=self._key).digest()
 
 
+def _tally(protocol: LocalProtocol, reports: Reports) -> Tally:
+    """Compiled where that pays; what compiles is loaded only then."""
+    if len(reports) < WORTHWHILE:
+        return protocol.tally(reports)
+    from sfumato.local.tallying import tally
+
+    return tally(protocol, reports)
+
+
 def weighted_tally(protocol: LocalProtocol, reports: Reports, counts: npt.NDArray[np.int64]) -> Tally:
     """The tally of reports that occur many times: tallies add up, so one for each binary digit of the counts."""
     total = np.zeros(protocol.cells, dtype=np.int64)
@@ -160,7 +171,7 @@ def weighted_tally(protocol: LocalProtocol, reports: Reports, counts: npt.NDArra
     while len(counts) and (counts >> digit).any():
         rows = (counts >> digit) & 1 == 1
         if rows.any():
-            total += protocol.tally(reports[rows]) << digit
+            total += _tally(protocol, reports[rows]) << digit
         digit += 1
     return total
 

@@ -21,6 +21,7 @@ from sfumato.local.protocols.square import SquareWave
 from sfumato.local.protocols.subset import SubsetSelection
 from sfumato.local.protocols.unary import OptimizedUnary, SymmetricUnary
 from sfumato.local.protocols.window import OptimizedWindow
+from sfumato.local.tabulated import Tabulated
 
 __all__ = [
     "PROTOCOLS",
@@ -42,13 +43,14 @@ __all__ = [
     "SquareWave",
     "SubsetSelection",
     "SymmetricUnary",
+    "Tabulated",
     "protocol_from",
 ]
 
 KINDS: tuple[type[LocalProtocol], ...] = (
     GeneralizedResponse, OptimizedUnary, SymmetricUnary, Rappor, SubsetSelection, LocalHashing, HadamardResponse,
     LocalLaplace, Duchi, Piecewise, Hybrid, OptimizedWindow, SquareWave,
-    Hypercube, SampledCoordinates, PrivUnit,
+    Hypercube, SampledCoordinates, PrivUnit, Tabulated,
 )  # fmt: skip
 PROTOCOLS: dict[str, type[LocalProtocol]] = {kind.name: kind for kind in KINDS}
 
