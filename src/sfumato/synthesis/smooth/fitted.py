@@ -14,7 +14,7 @@ from sfumato.synthesis.smooth.moments import covariance, shrunk, spread
 
 __all__ = ["Fitted", "fitted"]
 
-OPEN = 2.5  # what is left open counts this much
+OPEN = 2.0  # what is left open counts this much
 HELD = 0.1  # of a standard error: how far weights may move what the candidates already meet
 STANDING = 50  # points, in effect, that must carry the weight
 RELAXED = 20
@@ -28,7 +28,7 @@ class Fitted:
     points: Reals
     weights: Reals
     features: Reals  # one row a feature, one column a point
-    errors: Reals  # the standard error of each feature's mean
+    errors: Reals  # of each feature's mean: noise, and what clipping may hide
 
     def answers(self, values: npt.ArrayLike) -> Reals:
         """The mean of each query, given its values at the points (queries, points)."""
@@ -54,8 +54,13 @@ class Fitted:
         return np.asarray(noise + OPEN * left)
 
 
-def fitted(view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float], count: int) -> Fitted:
-    """Posterior moments, candidates with these moments, weights that meet the other features."""
+def fitted(
+    view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float], count: int, hidden: float = 0.0
+) -> Fitted:
+    """Posterior moments, candidates with these moments, weights that meet the other features.
+
+    Clipping may have moved the mean by `hidden`, in units of the box; that counts as error, not as noise.
+    """
     goal, radius, shape = _moments(view, center_error, noisy, errors)
     points = candidates(view, goal, radius, shape, count)
     features = view.features(points, tuple(noisy)).T / QUANTUM
@@ -65,7 +70,10 @@ def fitted(view: View, center_error: float, noisy: dict[str, Reals], errors: dic
     held = goal.size + 1  # mean and radius: where the candidates are, better than what was measured
     goals[:held] = features[:held].mean(axis=1)
     believed[:held] = HELD * np.minimum(actual, features.std(axis=1))[:held]
-    return Fitted(points, _weights(features, goals, believed), features, actual)
+    stated = actual.copy()
+    stated[: goal.size] = np.hypot(actual[: goal.size], hidden / (view.reach * np.sqrt(goal.size)))
+    stated[goal.size] = np.hypot(actual[goal.size], 2 * float(np.linalg.norm(view.center)) * hidden / view.width)
+    return Fitted(points, _weights(features, goals, believed), features, stated)
 
 
 def _weights(features: Reals, goals: Reals, believed: Reals) -> Reals:

@@ -109,7 +109,8 @@ class SmoothSynthesis:
         """Measure the secret points of the box and fit; all that is read of them is noisy."""
         view, center_error, noisy = self.measure(points, rng)
         errors = {m.block: m.deviation / (QUANTUM * self.rows) for m in self.design.measured}
-        return fitted(view, center_error, noisy, errors, self.points)
+        hidden = self.design.hidden * view.reach / self.design.shape.reach
+        return fitted(view, center_error, noisy, errors, self.points, hidden)
 
     def measure(self, points: Reals, rng: Rng) -> tuple[View, float, dict[str, Reals]]:
         """What is released: the view with the standard error of its center, and the noisy mean of every block."""
