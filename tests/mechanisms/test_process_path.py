@@ -14,7 +14,7 @@ from sfumato.mechanisms.process_path import FunctionQuery, ProcessPath, Released
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
-from sfumato.sampling.processes.kernels import Gaussian, Matern32
+from sfumato.sampling.processes.kernels import Gaussian, Matern32, Matern52
 from statistical import ALPHA
 from test_proofs import FIRST_LINE, fingerprint
 
@@ -143,6 +143,28 @@ def attacked(sigma):
     mechanism, at = ProcessPath(query, sigma), np.array([0.0, 9.0])
     answers = {0: density(np.zeros(4), 0.5), 1: density(np.array([9.0, 0, 0, 0]), 0.5)}
     return lambda data, rng: float(np.diff(mechanism.release(answers[data], rng).at(at, rng))[0])
+
+
+def test_rounding_errors_of_the_function_do_not_show_between_close_points():
+    """At rho = 0.02 the best guess is right 54 times in 100 (more than 36 of 40: P < 1e-6); third differences of points
+    1e-9 apart told the table every time when the path alone hid the function's last digits.
+    """
+    kernel, size, at = Matern52(0.5), 400, 0.3 + np.arange(1000) * 1e-9
+    tables = [np.random.default_rng(6).random(size) for _ in range(2)]
+    tables[1][0] = 1 - tables[1][0]
+
+    def function(table):
+        return lambda points: kernel.gram(points, table).sum(axis=1) / size
+
+    exact = [function(table)(at[:, None]) for table in tables]
+    mechanism = ProcessPath.calibrate(FunctionQuery("curve", kernel, math.sqrt(2) / size), Concentrated(0.02))
+    guessed = 0
+    for run in range(40):
+        rng = seeded(60 + run)
+        shown = mechanism.release(function(tables[run % 2]), rng).at(at, rng)
+        rough = [np.abs(np.diff(shown - values, 3)).sum() for values in exact]
+        guessed += int(np.argmin(rough)) == run % 2
+    assert guessed <= 36
 
 
 def test_audit_does_not_refute_the_claim_and_catches_the_printed_noise():

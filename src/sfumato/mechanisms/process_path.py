@@ -8,10 +8,12 @@ Guarantee.   If one unit of distance moves f by at most s in the norm of the rep
 rho = (k s)^2 / (2 sigma^2) concentrated [BunSteinke2016], or, with `epsilon` given, (epsilon, delta) with the exact
 Gaussian profile at k s [BalleWang2018], for all points together.  Proof: docs/proofs/process_path.md.
 
-Accuracy.    The noise at a point is N(0, v), v at most sigma^2 times the path's variance; `error` is its quantile.
+Accuracy.    The noise at a point is N(0, v), v at most sigma^2 times the path's variance and a nugget of 1e-8 of the
+kernel's peak; `error` is its quantile.
 
-Assumes.     Real arithmetic, named in the claim: path and function are floating-point numbers.  Until it is closed, a
-release holds the secret function and its noise: whoever has that object has the data.
+Assumes.     Real arithmetic, named in the claim: path and function are floating-point numbers.  The nugget hides their
+rounding errors, which differences of close points would show otherwise.  Until it is closed, a release holds the
+secret function and its noise: whoever has that object has the data.
 
 Differs.     `Process` needs none of this; prefer it where the function has a finite basis.
 """
@@ -34,8 +36,10 @@ from sfumato.numeric import round_up
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
+from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes import Path, path_from, path_of
 from sfumato.sampling.processes.kernels import Kernel, points_of
+from sfumato.sampling.processes.path import NUGGET
 
 __all__ = ["FunctionQuery", "ProcessPath", "ReleasedPath", "density_sensitivity"]
 
@@ -98,7 +102,8 @@ class ProcessPath:
         """The noise at a point, exceeded with probability at most `beta`."""
         if not 0 < beta < 1:
             raise ParameterError(f"beta must lie strictly between 0 and 1, got {beta!r}")
-        return self.sigma * math.sqrt(path_of(self.query.kernel).variance) * float(-ndtri(beta / 2)) * (1 + 1e-12)
+        variance = path_of(self.query.kernel).variance + NUGGET * self.query.kernel.peak
+        return self.sigma * math.sqrt(variance) * float(-ndtri(beta / 2)) * (1 + 1e-12)
 
     def release(self, answer: Function, rng: Rng) -> ReleasedPath:
         """A release of which nothing has been shown yet.  `answer` is the exact, secret function."""
@@ -133,7 +138,8 @@ class ReleasedPath:
         if fresh.size:
             if self._function is None:
                 raise ParameterError("points must be among those shown: the release is closed and its noise forgotten")
-            noise = self.mechanism.sigma * self._path.at(fresh, rng)
+            rough = math.sqrt(NUGGET * self._path.kernel.peak) * normals((len(fresh),), rng)
+            noise = self.mechanism.sigma * (self._path.at(fresh, rng) + rough)
             pairs = zip(fresh, _values(self._function, fresh) + noise, strict=True)
             self._shown |= {row.tobytes(): float(value) for row, value in pairs if row.tobytes() not in self._shown}
         return np.array([self._shown[key] for key in keys])
