@@ -1,12 +1,20 @@
 """What hostile values, records, files and messages can and cannot do to clients and collectors."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
-from sfumato.errors import LedgerError, ParameterError
+from sfumato.errors import LedgerError, ParameterError, SchemaError
 from sfumato.local.client import Budget, Client, decode_batch
+from sfumato.local.collection.collector import Collector
+from sfumato.local.collection.database import CollectionError
+from sfumato.local.collection.declaration import Collection
+from sfumato.local.collection.intervals import _laplace_sum
+from sfumato.local.collection.journal import Journal
+from sfumato.local.interactive.interaction import Turn
+from sfumato.local.interactive.quantiles import QuantileSearch
 from sfumato.local.protocols import (
     PROTOCOLS,
     GeneralizedResponse,
@@ -110,3 +118,69 @@ def test_a_budget_file_without_its_limit_is_refused(tmp_path, limit):
     (tmp_path / "budget").write_text(json.dumps(contents | limit))
     with pytest.raises(LedgerError, match="budget is damaged; restore it"):
         Budget(Pure(1.0), tmp_path / "budget")
+
+
+# collectors
+def test_a_message_sent_to_two_pieces_stops_their_merge_and_nothing_else(tmp_path):
+    response = GeneralizedResponse.calibrate(4, Pure(1.0))
+    collection = Collection("pieces", response)
+    whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
+    messages = [Client(response).report(value) for value in range(4)]
+    whole.add(messages[0])
+    piece.add_all(messages)
+    with pytest.raises(CollectionError, match="share batches"):
+        whole.merge(piece)
+    assert piece.add(Client(response).report(1)).accepted == 1  # not frozen
+    assert (whole.state.reports, piece.state.reports) == (1, 5)
+    fresh = Collector(collection, tmp_path / "fresh")
+    assert fresh.merge(piece).accepted == 5
+    assert fresh.merge(piece).before
+    with pytest.raises(CollectionError, match="frozen"):
+        piece.add(Client(response).report(1))
+
+
+def test_a_report_that_arrives_during_a_merge_is_merged_too(tmp_path, monkeypatch):
+    response = GeneralizedResponse.calibrate(4, Pure(1.0))
+    collection = Collection("pieces", response)
+    whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
+    piece.add(Client(response).report(1))
+    late, freeze = [Client(response).report(2)], Journal.freeze
+
+    def freeze_late(journal):
+        while late:
+            assert piece.add(late.pop()).accepted == 1
+        return freeze(journal)
+
+    monkeypatch.setattr(Journal, "freeze", freeze_late)
+    assert whole.merge(piece).accepted == 2
+    assert whole.state.tally.sum() == 2
+
+
+@pytest.mark.parametrize("part", [{"labels": 5}, {"labels": "ab"}, {"protocol": {"type": ["grr"]}}, {"protocol": {}}])
+def test_a_declaration_of_the_wrong_shape_is_refused(part):
+    record = Collection("pets", GeneralizedResponse.calibrate(2, Pure(1.0))).to_record()
+    with pytest.raises(SchemaError, match="labels must be a list"):
+        Collection.from_record(record | part)
+
+
+# transcripts
+@pytest.mark.parametrize(("reports", "tally"), [(-1, (1, 2)), (10**30, (5, 5)), (5, (2**70, 1))])
+def test_a_transcript_cannot_make_a_device_count_for_ever(reports, tally):
+    with pytest.raises(ParameterError, match="a turn must"):
+        Turn(bytes(16), reports, tally)
+    with pytest.raises(ParameterError, match="a turn must"):
+        Turn.from_record({"channel": "00" * 16, "reports": reports, "tally": list(tally)})
+
+
+def test_an_endless_transcript_has_ended():
+    search = QuantileSearch.calibrate(1000, 0.5, Pure(1.0), users=10_000)
+    assert search.channel_for((Turn(bytes(16), 10, (5, 5)),) * 20_000) is None
+
+
+# intervals
+def test_limits_of_laplace_noise_hold_for_the_finest_lattices():
+    """Next to no noise a step: the generating function is 1 + v t^2/2 there, against roundings of 1e-16 / (1 - r)."""
+    for scale, n in ((1, 50), (1 << 10, 10**6), (1 << 24, 10**10)):
+        ratio = math.exp(-1 / scale)
+        deviation = math.sqrt(n * 2 * ratio) / -math.expm1(-1 / scale)
+        assert 1.0 < _laplace_sum(scale, n, 0.05) / deviation / math.sqrt(2 * math.log(2 / 0.05)) < 1.2

@@ -76,7 +76,10 @@ class Collection:
             raise SchemaError(
                 f"a collection has format, name, labels and protocol; not {', '.join(sorted(extra)) or 'less'}"
             )
-        labels = tuple(str(label) for label in record.get("labels", ()))
+        held = record.get("labels", [])
+        if not isinstance(held, list) or not isinstance(record["protocol"].get("type"), str):
+            raise SchemaError("labels must be a list of names, and a protocol needs a type, its name")
+        labels = tuple(str(label) for label in held)
         return cls(record.get("name", ""), _protocol(dict(record["protocol"]), len(labels)), labels)
 
     @classmethod

@@ -102,6 +102,6 @@ def _reach(protocol: LocalProtocol) -> tuple[Floats, Floats]:
 def _laplace_sum(scale: int, n: int, beta: float) -> float:
     """How far n noises with P(z) ~ exp(-|z| / scale) add up: min over t of (n ln E exp(t Z) + ln(2 / beta)) / t."""
     t = np.geomspace(1e-6, 0.999, 2000) / scale  # any t is valid; the best is near sqrt(ln(2 / beta) / n) / scale
-    r = math.exp(-1 / scale)
-    generating = 2 * math.log1p(-r) - np.log1p(-r * np.exp(t)) - np.log1p(-r * np.exp(-t))
+    r, rest = math.exp(-1 / scale), -math.expm1(-1 / scale)
+    generating = -np.log1p(-4 * r * (np.sinh(t / 2) / rest) ** 2)  # 1/E exp(t Z) = 1 - r (e^t + e^-t - 2)/(1 - r)^2
     return float(np.min((n * generating + math.log(2 / beta)) / t)) * (1 + 1e-9)

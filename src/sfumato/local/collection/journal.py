@@ -139,26 +139,31 @@ class Journal:
         return Round(state.number, True, state.reports, state.tally, state.refused)
 
     def merge(self, other: Journal) -> Folded:
-        """Take in the open round of another journal of the same collection, once; the other one is frozen first.
+        """Take in the open round of another journal of the same collection, once; the other one is frozen before.
 
         A token or batch that both have seen is a replay across pieces; the tally cannot be split any more, so the
-        merge is refused and nothing changes here.
+        merge is refused, and neither journal changes.
         """
         if other.piece == self.piece:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
-        piece = other.freeze()
         with self._writing() as connection:
             state = _latest(connection, self.path)
-            if state.number != piece.number:
-                raise CollectionError(f"the piece is in round {piece.number}, this journal in round {state.number}")
             mark = b"piece:" + other.piece
             seen = connection.execute("SELECT receipt FROM batches WHERE mark = ?", (mark,)).fetchone()
             if seen is not None:
                 accepted, refused = json.loads(seen[0])
                 return Folded(accepted, refused, before=True)
-            with other._reading() as source:
-                _take_marks(connection, source, "batches", 3)
-                _take_marks(connection, source, "tokens", 1)
+            piece, frozen = None, other.round()
+            connection.execute("SAVEPOINT piece")
+            while piece is None or not _same(piece, frozen):  # again if a report came in before it was frozen
+                piece = frozen
+                if state.number != piece.number:
+                    raise CollectionError(f"the piece is in round {piece.number}, this journal in round {state.number}")
+                connection.execute("ROLLBACK TO piece")
+                with other._reading() as source:
+                    _take_marks(connection, source, "batches", 3)
+                    _take_marks(connection, source, "tokens", 1)
+                frozen = other.freeze()
             _record(connection, state, piece.reports, piece.tally, piece.refused)
             receipt = json.dumps([piece.reports, piece.refused])
             connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, b"", receipt))
@@ -270,6 +275,11 @@ def _latest(connection: sqlite3.Connection, path: Path) -> Round:
 def _round(row: tuple[int, int, int, bytes, str]) -> Round:
     tally = np.frombuffer(row[3], dtype="<i8").astype(np.int64)
     return Round(row[0], bool(row[1]), row[2], tally, json.loads(row[4]))
+
+
+def _same(first: Round, second: Round) -> bool:
+    counts = (first.number, first.reports, first.refused) == (second.number, second.reports, second.refused)
+    return counts and bool(np.array_equal(first.tally, second.tally))
 
 
 def _bytes(tally: Tally) -> bytes:

@@ -24,6 +24,8 @@ from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Interaction", "Transcript", "Turn", "conducted"]
 
+MOST_REPORTS = 1 << 40  # of one turn: a collector cannot make a device count for ever
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -32,6 +34,10 @@ class Turn:
     channel: bytes
     reports: int
     tally: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.reports <= MOST_REPORTS or any(abs(count) > 1 << 62 for count in self.tally):
+            raise ParameterError(f"a turn must have from 0 to {MOST_REPORTS} reports, and a tally that fits them")
 
     @classmethod
     def of(cls, channel: LocalProtocol, reports: int, tally: Tally) -> Turn:

@@ -145,10 +145,10 @@ class QuantileSearch(Interaction):
 
     def channel_for(self, transcript: Transcript) -> LocalProtocol | None:
         """The next threshold; none when one cell is left or all blocks have answered."""
-        low, high, _, _ = self._state(transcript)
-        if high - low == 1 or len(transcript) >= self.blocks:
+        if len(transcript) >= self.blocks:
             return None
-        return self._threshold((low + high) // 2)
+        low, high, _, _ = self._state(transcript)
+        return None if high - low == 1 else self._threshold((low + high) // 2)
 
     def found(self, transcript: Transcript) -> Found:
         """What the answers so far say; the transcript is checked against the rule."""

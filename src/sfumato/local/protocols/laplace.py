@@ -1,6 +1,6 @@
 r"""Local Laplace: the number on its lattice, plus two-sided geometric noise.  The baseline.
 
-Definition.  Report place + Z, P(Z = z) proportional to exp(-|z| / scale), saturated far out at +-2^62.
+Definition.  Report place + Z, P(Z = z) proportional to exp(-|z| / scale), cut 80 scales beyond the lattice.
 
 Guarantee.   epsilon = steps / scale, pure: two values are at most `steps` apart  [GhoshRoughgardenSundararajan2012].
 Proof: docs/proofs/local-numbers.md.
