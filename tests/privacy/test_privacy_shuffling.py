@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from scipy import stats
 
 from sfumato.errors import ParameterError
 from sfumato.privacy.blankets import Blanket
 from sfumato.privacy.channels import Channel
-from sfumato.privacy.shuffling import shuffled, shuffled_delta, shuffled_epsilon
+from sfumato.privacy.shuffling import _binomial, shuffled, shuffled_delta, shuffled_epsilon
 
 
 def response(k: int, local: float) -> Channel:
@@ -168,3 +169,20 @@ def test_refuses_what_has_no_blanket():
         Blanket(((0.5, 0.5, 0.9), (0.5, 0.5, 0.1)))
     with pytest.raises(ParameterError, match="exact"):
         Blanket.of(Channel([[0.5, 0.5], [0.25, 0.75]]))
+
+
+def test_binomial_weights_of_large_crowds_are_not_below_the_truth():
+    """Against 40 digits: logarithms near ln n! lose digits, which the weights allow for."""
+    others, share = 10**8, 2 / (1 + math.e)
+    counts, weights = _binomial(others, share)
+    mp.dps = 40
+    for place in np.linspace(0, len(counts) - 1, 25).astype(int).tolist():
+        first = int(counts[place])
+        ways = mp.loggamma(others + 1) - mp.loggamma(first + 1) - mp.loggamma(others - first + 1)
+        true = mp.exp(ways + first * mp.log(mp.mpf(share)) + (others - first) * mp.log(1 - mp.mpf(share)))
+        assert true <= weights[place] <= true * (1 + mp.mpf(2e-5))
+
+
+def test_a_blanket_above_a_rare_report_is_refused():
+    with pytest.raises(ParameterError, match="blanket below both"):
+        Blanket(((1 - 1e-13, 1 - 1e-13, 0.5), (1e-13, 1e-13, 9e-13)))

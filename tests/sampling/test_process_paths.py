@@ -134,6 +134,14 @@ def test_many_close_points_have_finite_consistent_values():
         assert np.abs(values - values[0]).max() < 1e-3  # the nugget's deviation is 1e-4
 
 
+@pytest.mark.parametrize("kernel", [Matern12(1.0), Matern32(1e-3), Matern52(1e10)], ids=repr)
+@pytest.mark.parametrize("points", [[0.0, 1e-200, 2e-200], [0.0, 5e-324, 1e-310, 1.0], [-1e308, 0.0, 1e308]])
+def test_markov_paths_serve_the_closest_and_the_farthest_points(kernel, points):
+    values = MarkovPath(kernel).at(points, seeded(9))
+    assert np.isfinite(values).all()
+    assert np.abs(values).max() < 10
+
+
 def test_markov_paths_refine_a_long_grid_in_one_law():
     """Increments over a grid drawn at once, then between its points: their variances, along the whole path."""
     kernel, count = Matern12(0.3), 40_000

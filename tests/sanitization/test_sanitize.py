@@ -14,7 +14,7 @@ from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.conversions import pure_to_concentrated
 from sfumato.privacy.shuffling import shuffled_epsilon
-from sfumato.publishing.sanitized import Sanitizing
+from sfumato.publishing.sanitized import Sanitizing, _order
 from sfumato.randomness import seeded
 from sfumato.release import Provenance
 from sfumato.sanitization import SanitizedTable, sanitization, together
@@ -224,6 +224,18 @@ def test_asking_beats_sanitizing_for_one_question():
     assert 50 < row.sanitized / row.asked_alone < 200
     many = against_asking(made, [sf.mean("age"), sf.count().where("age > 50")], sf.Pure(1.0))
     assert many[0].asked_with_share > row.asked_alone
+
+
+def test_the_order_is_drawn_again_where_two_words_are_equal():
+    draws = iter([[7, 7, 1], [3, 3, 3], [5, 9, 2]])
+    rng = SimpleNamespace(words=lambda count: np.array(next(draws), dtype=np.uint64))
+    assert _order(3, rng).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("columns", [["state"], ["hobbies"]])
+def test_a_spend_too_small_to_say_anything_is_refused(tmp_path, columns):
+    with pytest.raises(ParameterError, match=rf"spend is too small.*{columns[0]}.*give more"):
+        session(tmp_path).sanitize(columns, spend=sf.Pure(1e-17))
 
 
 def test_mistakes_are_told_before_anything_is_spent(tmp_path):

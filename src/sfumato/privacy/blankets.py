@@ -47,9 +47,8 @@ class Blanket:
         table = np.array(self.kinds, dtype=np.float64).reshape(-1, 3)
         if not len(table) or np.any(table < 0) or np.any((table[:, :2].sum(axis=1) > 0) & (table[:, 2] <= 0)):
             raise ParameterError("kinds must give every possible report a positive mass in the blanket")
-        if np.any(np.abs(table[:, :2].sum(axis=0) - 1) > 1e-9) or np.any(
-            table[:, 2] > table[:, :2].min(axis=1) + 1e-12
-        ):
+        above = table[:, 2] > table[:, :2].min(axis=1) * (1 + 1e-12)
+        if np.any(np.abs(table[:, :2].sum(axis=0) - 1) > 1e-9) or np.any(above):
             raise ParameterError("kinds must be two laws that add up to 1, and a blanket below both")
 
     @classmethod

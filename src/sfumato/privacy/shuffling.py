@@ -26,7 +26,7 @@ __all__ = ["shuffled", "shuffled_delta", "shuffled_epsilon"]
 
 Reals = npt.NDArray[np.float64]
 
-SPECIAL_ERROR = 1e-9  # relative, granted to the incomplete beta function and the binomial weights
+SPECIAL_ERROR = 1e-9  # relative, granted to the incomplete beta function
 LARGEST = 30.0  # local epsilon: beyond it a shuffler buys nothing
 CUT = 1e-20  # mass of the counts left out, added to delta
 PRECISION = 1e-5  # relative excess of an epsilon found by search
@@ -105,7 +105,8 @@ def _binomial(trials: int, share: float) -> tuple[Reals, Reals]:
     counts = np.arange(low, high + 1, dtype=np.float64)
     logs = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
     weights = np.exp(logs + counts * math.log(share) + (trials - counts) * math.log1p(-share))
-    return counts, weights / min(1.0, float(weights.sum()))
+    loose = 1 + 2.0**-48 * (float(gammaln(trials + 1)) + trials)  # logarithms of this size were subtracted
+    return counts, weights / min(1.0, float(weights.sum())) * loose
 
 
 def _upper(trials: Reals, least_count: Reals) -> Reals:

@@ -55,7 +55,7 @@ class Sanitizing:
         randomizer = self.randomizer
         size = randomizer.schema.fixed_size or 0
         held = _exactly(size, table, randomizer.columns)
-        order = np.argsort(rng.words(size), kind="stable")
+        order = _order(size, rng)
         columns: dict[str, Any] = {}
         for part in randomizer.parts:
             records = np.stack([held[column] for column in part.columns], axis=1)
@@ -66,6 +66,14 @@ class Sanitizing:
         return SanitizedTable(
             name, rows, randomizer.schema, self.guarantee(), randomizer.certificate(), stamped, self.spend, record
         )
+
+
+def _order(size: int, rng: Rng) -> Any:
+    """A uniform permutation: words drawn again until they are distinct."""
+    while True:
+        order = np.argsort(words := rng.words(size))
+        if (words[order[1:]] != words[order[:-1]]).all():
+            return order
 
 
 def _exactly(size: int, table: Table, columns: tuple[str, ...]) -> dict[str, Any]:

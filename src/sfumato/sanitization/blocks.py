@@ -32,6 +32,7 @@ from sfumato.spaces import Interval
 __all__ = ["Block", "Together", "together"]
 
 LAWS = ("cube", "laplace", "normal")
+FLOATING = 1 + 1e-9  # over the rounding of the product with the waves, for up to 10^5 of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ class Block:
         width, d = self.spaces[0].lattice.width, len(self.columns)
         if self.waves is None:
             return Vector("block", d, l1=d * width, l2=round_up(width * math.sqrt(d), 2), linf=width)
-        each = np.ceil(width * np.abs(self.waves).sum(axis=1) * (1 + 1e-12)) + 1
-        l2 = (width * math.sqrt(d) + math.sqrt(len(each))) * (1 + 1e-12)
+        each = np.ceil(width * np.abs(self.waves).sum(axis=1) * FLOATING) + 1
+        l2 = (width * math.sqrt(d) + math.sqrt(len(each))) * FLOATING
         return Vector("waves", len(each), l1=float(each.sum()), l2=max(l2, float(each.max())), linf=float(each.max()))
 
     @property

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import Rng
-from sfumato.sanitization.part import Floats, Integers, Reading, in_units
+from sfumato.sanitization.part import Floats, Integers, Reading, in_units, telling
 from sfumato.spaces import Categories
 from sfumato.spaces import Integers as WholeNumbers
 from sfumato.spaces.interval import Interval
@@ -39,7 +39,7 @@ class Responses:
         cls, column: str, space: Categories | Interval | WholeNumbers, target: Pure | Approximate
     ) -> Responses:
         """The most truthful response that meets the target."""
-        return cls(column, space, RandomizedResponse.calibrate(points(space), target))
+        return cls(column, space, telling(RandomizedResponse.calibrate(points(space), target), column))
 
     @property
     def columns(self) -> tuple[str, ...]:

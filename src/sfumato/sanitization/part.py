@@ -8,12 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.errors import ParameterError
+from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import Rng
 from sfumato.spaces import Integers as WholeNumbers
 from sfumato.spaces import Interval
 
-__all__ = ["Floats", "Integers", "Part", "Reading", "in_units", "indices"]
+__all__ = ["Floats", "Integers", "Part", "Reading", "in_units", "indices", "telling"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -58,6 +60,13 @@ class Part(Protocol):
 
 Reading = tuple[Callable[[Any], Floats], float, float, float]
 """An unbiased reading of published values: the function, its least and largest value, its variance at most."""
+
+
+def telling(response: RandomizedResponse, column: str) -> RandomizedResponse:
+    """The response, unless its answers do not depend on the record at all."""
+    if response.p * len(response.space.values) == 1:
+        raise ParameterError(f"spend is too small: what is left for column {column!r} says nothing; give more")
+    return response
 
 
 def in_units(places: Integers, space: Interval | WholeNumbers) -> Any:

@@ -18,7 +18,7 @@ from sfumato.numeric import ceil_float, floor_float
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import bernoulli
-from sfumato.sanitization.part import Integers, Reading
+from sfumato.sanitization.part import Integers, Reading, telling
 from sfumato.spaces import Categories, Subsets
 
 __all__ = ["Flipped"]
@@ -42,7 +42,7 @@ class Flipped:
             share: Pure | Approximate = Approximate(_share(target.epsilon, places), _share(target.delta, places))
         else:
             share = Pure(_share(target.epsilon, places))
-        return cls(column, space, RandomizedResponse.calibrate(BIT, share))
+        return cls(column, space, telling(RandomizedResponse.calibrate(BIT, share), column))
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from sfumato.sampling.processes.path import refuse_closed
 
 __all__ = ["MarkovPath", "is_markov"]
 
-FAR = 700.0  # steps beyond are independent: e^-700
+CLOSE, FAR = 1e-50, 700.0  # shorter steps move no state by a rounding error; beyond e^-700 states are independent
 CHUNK = 1 << 16
 SERIES_BELOW = 0.1  # above, the incomplete gamma function is quicker
 FACTORIALS = (1.0, 1.0, 2.0, 6.0, 24.0)
@@ -114,12 +114,12 @@ class MarkovPath:
             states[:, :1] = _start(self._order, 1, rng)
             places = np.array([0])
         if places[0] > 0:
-            step = self._steps(merged[places[:1]] - merged[:1])
+            step = self._steps(merged[:1], merged[places[:1]])
             states[:, :1] = _backward(step, states[:, places[:1]], rng)
             places = np.concatenate([[0], places])
         last = merged.size - 1
         if places[-1] < last:
-            step = self._steps(merged[last:] - merged[places[-1:]])
+            step = self._steps(merged[places[-1:]], merged[last:])
             states[:, last:] = _forward(step, states[:, places[-1:]], rng)
             places = np.append(places, last)
         left, right = places[:-1], places[1:]
@@ -128,13 +128,14 @@ class MarkovPath:
             middle = (left + right) // 2
             for start in range(0, middle.size, CHUNK):
                 a, m, b = (part[start : start + CHUNK] for part in (left, middle, right))
-                before, after = self._steps(merged[m] - merged[a]), self._steps(merged[b] - merged[m])
+                before, after = self._steps(merged[a], merged[m]), self._steps(merged[m], merged[b])
                 states[:, m] = _between(before, after, states[:, a], states[:, b], rng)
             left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
         self._points, self._states = merged, states
 
-    def _steps(self, lengths: Reals) -> Reals:
-        return np.minimum(self._rate * lengths, FAR)
+    def _steps(self, left: Reals, right: Reals) -> Reals:
+        with np.errstate(over="ignore"):
+            return np.clip(self._rate * (right - left), CLOSE, FAR)
 
 
 def is_markov(kernel: Kernel) -> bool:
