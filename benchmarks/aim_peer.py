@@ -88,7 +88,12 @@ class Aim:
         found = {(name,): total * model.marginal((place,)) for place, name in enumerate(names)}
         return found | {(names[a], names[b]): total * table.ravel() for (a, b), table in model.pairs()}
 
-    def run(self) -> None:
+    def run(self, seconds: float) -> float:
+        """Rounds until the budget or the time is used up; the part of the budget that whole rounds used.
+
+        When the time is over, what is left of the budget goes into one last round, which is AIM's own way to end.
+        """
+        start = time.perf_counter()
         rounds = 16 * len(self.domain.attributes)
         sigma = math.sqrt(rounds / (2 * (1 - SELECTING) * self.rho))
         epsilon = math.sqrt(8 * SELECTING * self.rho / rounds)
@@ -99,8 +104,9 @@ class Aim:
         self.fit()
         while not last:
             turn += 1
-            if self.rho - spent < 2 * (0.5 / sigma**2 + epsilon**2 / 8):
-                left, last = self.rho - spent, True
+            last = self.rho - spent < 2 * (0.5 / sigma**2 + epsilon**2 / 8) or time.perf_counter() - start > seconds
+            if last:
+                left, used = self.rho - spent, spent / self.rho
                 sigma, epsilon = math.sqrt(1 / (2 * (1 - SELECTING) * left)), math.sqrt(8 * SELECTING * left)
             spent += 0.5 / sigma**2 + epsilon**2 / 8
             part = self.worst(self.affordable(self.size * spent / self.rho), epsilon, sigma)
@@ -112,6 +118,7 @@ class Aim:
             if moved <= BIAS * sigma * before.size:
                 sigma, epsilon = sigma / 2, epsilon * 2
         self.fit()
+        return used
 
 
 def main() -> None:
@@ -122,6 +129,7 @@ def main() -> None:
     parser.add_argument("--rho", type=float, required=True)
     parser.add_argument("--size", type=float, default=80.0, help="largest model, MB")
     parser.add_argument("--iterations", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which a last round ends it")
     parser.add_argument("--seed", type=int, default=1)
     wanted = parser.parse_args()
     import warnings
@@ -135,12 +143,12 @@ def main() -> None:
     start = time.perf_counter()
     data = mbi.Dataset({name: held["rows"][:, place] for place, name in enumerate(names)}, domain)
     aim = Aim(mbi, data, wanted.rho, wanted.size, wanted.iterations, wanted.seed)
-    aim.run()
+    used = aim.run(wanted.seconds)
     synthetic = aim.model.synthetic_data(rows=len(held["rows"]))
     seconds = time.perf_counter() - start
     rows = np.stack([np.asarray(synthetic.to_dict()[name]) for name in names], axis=1)
     np.save(wanted.target, rows.astype(np.int64))
-    print(json.dumps({"seconds": seconds, "measured": len(aim.measured)}))
+    print(json.dumps({"seconds": seconds, "measured": len(aim.measured), "used": used}))
 
 
 if __name__ == "__main__":
