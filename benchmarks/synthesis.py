@@ -7,8 +7,8 @@ AIM runs over mbi 2 in the environment of PYTHON (default: this one, if it holds
 Adult, so the usual run gives it a model of at most 1 MB, fewer steps of fitting and five minutes, after which it spends
 what is left of its budget in one last round, and says so; `--full` gives it 80 MB and 1,000 steps, its defaults.
 `--quick` leaves AIM out.  The table is a sample of the census with every column cut into public levels (ages and hours
-by the unit, others in a hundred cells); epsilon 1 and delta 1e-9 as in AIM's own experiments, under addition and removal
-of a row.
+by the unit, others in a hundred cells); epsilon 1 and delta 1e-9 as in AIM's own experiments, under addition and
+removal of a row.
 """
 
 from __future__ import annotations
