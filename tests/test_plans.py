@@ -9,6 +9,7 @@ from sfumato.errors import SchemaError
 from sfumato.plans import document, read_plan, write_plan
 from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
+from sfumato.queries.kinds import DETAILS
 from sfumato.queries.query import KINDS
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "people.toml"
@@ -152,7 +153,18 @@ def test_every_part_of_the_format_is_documented():
     for model in (document.Table, document.Person, document.Amount, document.Ledger, document.Release):
         for part in model.model_fields.keys() - {"details"}:
             assert re.search(rf"`{part}`|{part} = ", page), part
-    for kind in ("interval", "integers", "categories", "subsets", "texts", *KINDS, "median", "most_popular"):
+    for kind in (
+        "interval",
+        "integers",
+        "categories",
+        "subsets",
+        "texts",
+        "curves",
+        *KINDS,
+        *DETAILS,
+        "median",
+        "most_popular",
+    ):
         assert f"`{kind}`" in page
 
 

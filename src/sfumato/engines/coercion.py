@@ -17,7 +17,7 @@ import ibis.expr.datatypes as dt
 import pyarrow as pa
 
 from sfumato.errors import SchemaError
-from sfumato.spaces import Categories, Integers, Interval, Label, Lattice, Space, Subsets, Texts
+from sfumato.spaces import Categories, Curves, Integers, Interval, Label, Lattice, Space, Subsets, Texts
 from sfumato.spaces.numerals import INFINITE, MINUS_INFINITE, NUMBER, WHOLE
 
 __all__ = ["check_type", "coerced", "lookup"]
@@ -38,6 +38,8 @@ def coerced(raw: Any, space: Space, real: bool = False) -> Any:
         return _category(raw, space)
     if isinstance(space, Subsets):
         return _set(raw, space)
+    if isinstance(space, Curves):
+        return raw.cast("array<float64>")  # each number is coerced where rows are streamed
     assert isinstance(space, Texts)
     return raw.substr(0, space.longest)
 
@@ -68,6 +70,8 @@ def _fits(space: Space, kind: dt.DataType) -> bool:
         item = kind.value_type if isinstance(kind, dt.Array) else kind
         whole = isinstance(item, dt.Integer) and isinstance(kind, dt.Array) and isinstance(space.of[0], int)
         return isinstance(item, dt.String) or whole
+    if isinstance(space, Curves):
+        return isinstance(kind, dt.Array) and isinstance(kind.value_type, dt.Integer | dt.Floating)
     return isinstance(kind, dt.String) if isinstance(space, Texts) else True
 
 

@@ -14,7 +14,7 @@ from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Meas
 from sfumato.queries.grouping import Key
 from sfumato.queries.predicates import Between, Both, Contains, Either, Negated, OneOf, Predicate
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Label, Space, Subsets
+from sfumato.spaces import Categories, Curves, Label, Space, Subsets
 
 __all__ = ["LIMB", "compiled", "limbs"]
 
@@ -106,8 +106,8 @@ def _records(statistic: Rows, schema: Schema, rows: Any) -> Any:
 
 
 def _whole_value(rows: Any, position: str, name: str, space: Space) -> Any:
-    """A number or position, -1 where missing; of a set its items, which are turned into bits outside."""
-    if isinstance(space, Subsets):
+    """A number or position, -1 where missing; sets and curves as lists, which are turned into numbers outside."""
+    if isinstance(space, Subsets | Curves):
         return rows[held(name)]
     return rows[position if isinstance(space, Categories) else held(name)].cast("int64").fill_null(-1)
 

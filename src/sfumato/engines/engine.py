@@ -19,7 +19,7 @@ from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Meas
 from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Predicate
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval, Label, Subsets
+from sfumato.spaces import Categories, Curves, Integers, Interval, Label, Space, Subsets
 
 __all__ = ["Counted", "Table"]
 
@@ -78,11 +78,13 @@ class Table:
         for name in wanted:
             space = self.schema.space(name)
             small = isinstance(space, Subsets) and len(space.of) <= MOST_BITS
-            if not (small or isinstance(space, Interval | Integers | Categories)):
+            if not (small or isinstance(space, Interval | Integers | Categories | Curves)):
                 raise SchemaError(
-                    f"column {name!r} must hold numbers, categories or sets of at most {MOST_BITS} items to be read "
-                    "row by row"
+                    f"column {name!r} must hold numbers, categories, curves or sets of at most {MOST_BITS} items to be "
+                    "read row by row"
                 )
+            if isinstance(space, Curves) and isinstance(self.schema.unit, Person):
+                raise SchemaError(f"curves such as {name!r} are read one row a unit; protect rows, or name each point")
         batches = self._batches(Rows(where, wanted))
         while True:
             batch = _next(batches)
@@ -96,10 +98,7 @@ class Table:
         with quiet():
             expression = compiled(statistic, self.schema, self.source)
         for batch in streamed(expression, BATCH):
-            yield {
-                name: _bits(batch[f"value{i}"], space.of) if isinstance(space, Subsets) else _whole(batch[f"value{i}"])
-                for i, (name, space) in enumerate((name, self.schema.space(name)) for name in statistic.columns)
-            }
+            yield {name: _read(batch[f"value{i}"], self.schema.space(name)) for i, name in enumerate(statistic.columns)}
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
@@ -175,6 +174,23 @@ def _cell_numbers(result: pa.Table, cells: Cells) -> Any:
 def _whole(column: Any) -> Any:
     """Whole numbers; the sum of nothing is 0."""
     return pc.fill_null(column, 0).to_numpy().astype(np.int64)
+
+
+def _read(column: Any, space: Space) -> Any:
+    """A column of a batch as whole numbers."""
+    if isinstance(space, Subsets):
+        return _bits(column, space.of)
+    return _points(column, space) if isinstance(space, Curves) else _whole(column)
+
+
+def _points(column: Any, space: Curves) -> Any:
+    """A row of lattice indices for each curve, -1 where a point is missing; all of them where the length is wrong."""
+    lengths = pc.fill_null(pc.list_value_length(column), -1).to_numpy(zero_copy_only=False)
+    fitting = lengths == len(space.points)
+    held = pc.list_flatten(column.filter(pa.array(fitting))).to_numpy(zero_copy_only=False).astype(np.float64)
+    found = np.full((len(lengths), len(space.points)), -1, dtype=np.int64)
+    found[fitting] = space.lattice.places(held).reshape(-1, len(space.points))
+    return found
 
 
 def _bits(column: Any, items: tuple[Label, ...]) -> Any:

@@ -80,6 +80,19 @@ class Lattice:
         nearest = math.floor(self.scaled(value) + 0.5)
         return min(max(nearest, self.low), self.high)
 
+    def places(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """`index` less `low` of many values, -1 for NaN.
+
+        >>> Lattice.between(0, 1, 0.5).places(np.array([0.3, np.nan, np.inf])).tolist()
+        [1, -1, 2]
+        """
+        inside = np.clip(np.nan_to_num(values, nan=self.low_value), self.low_value, self.high_value)
+        numerator, denominator = float(self.step.numerator), float(self.step.denominator)
+        scaled = inside if denominator == 1 else inside * denominator
+        scaled = scaled if numerator == 1 else scaled / numerator
+        nearest = np.clip(np.floor(scaled + 0.5), self.low, self.high).astype(np.int64) - self.low
+        return np.where(np.isnan(values), -1, nearest)
+
     def scaled(self, value: float) -> float:
         """A value in steps: one correctly rounded operation when the step or its inverse is whole."""
         if self.step.numerator == 1:

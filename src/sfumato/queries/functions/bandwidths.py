@@ -13,7 +13,7 @@ from typing import Any
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.vector import numeric_space
 from sfumato.schema import Schema
-from sfumato.spaces import Integers, Interval, Lattice
+from sfumato.spaces import Curves, Integers, Interval, Lattice
 
 __all__ = ["RULES", "bandwidths_of", "checked_bandwidth", "from_spread", "lattice_of"]
 
@@ -80,9 +80,11 @@ def from_spread(release: Any, rule: str = "silverman", size: int | None = None) 
     return max(rule_factor(rule, rows, 1) * spread, floor)
 
 
-def lattice_of(column: str, schema: Schema) -> Lattice:
-    """The lattice of a numeric column."""
+def lattice_of(column: str, schema: Schema, curves: bool = False) -> Lattice:
+    """The lattice of a numeric column; with `curves`, of a column of curves too."""
     space = schema.space(column)
+    if curves and isinstance(space, Curves):
+        return space.lattice
     if not isinstance(space, Interval | Integers):
         raise UnsupportedQuery(f"a curve needs numeric columns; {column!r} is declared as {type(space).__name__}")
     return space.lattice

@@ -37,7 +37,7 @@ class CovarianceDetails:
 
     def subject(self) -> str:
         """What is asked."""
-        return f"covariance of {self.curves.columns[0]} to {self.curves.columns[-1]}"
+        return f"covariance of {self.curves.words()}"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
@@ -78,7 +78,7 @@ class CovarianceCurve(FunctionQuestion):
     @cached_property
     def projection(self) -> Projection:
         """The rule for one row."""
-        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema), BITS)
+        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema, curves=True), BITS)
 
     @cached_property
     def reading(self) -> Surface:
@@ -150,7 +150,7 @@ class CovarianceCurve(FunctionQuestion):
 
 
 def covariance(
-    columns: Sequence[str],
+    columns: str | Sequence[str],
     *,
     radius: float,
     center: float = 0.0,

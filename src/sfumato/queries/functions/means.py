@@ -42,6 +42,8 @@ Integers = npt.NDArray[np.int64]
 class CurvesDetails:
     """Which columns are the points of a curve, where they lie, and the ball that curves are brought into.
 
+    One column alone is a column of `Curves`; its points must be given, and be those of its space.
+
     `radius` bounds the root mean square over the domain of a curve less `center`; `waves` is a number (all waves up to
     it) or a list; with `period` the curve goes around, otherwise its ends are free.
     """
@@ -55,10 +57,12 @@ class CurvesDetails:
 
     def __post_init__(self) -> None:
         columns, points = tuple(self.columns), self.points
+        if len(columns) == 1 and points is None:
+            raise ParameterError(f"points are missing: give those of the curves in column {columns[0]!r}")
         points = tuple(float(i) for i in range(len(columns))) if points is None else tuple(map(float, points))
-        if len(columns) < 2 or len(set(columns)) != len(columns):
-            raise ParameterError("a curve needs at least two columns, each named once")
-        if len(points) != len(columns):
+        if min(len(columns), len(points)) < 1 or len(points) < 2 or len(set(columns)) != len(columns):
+            raise ParameterError("a curve needs at least two columns, each named once, or one column of curves")
+        if len(points) != len(columns) != 1:
             raise ParameterError(
                 f"curves of different lengths: points has {len(points)} entries for {len(columns)} columns; "
                 "give one point for each column"
@@ -73,12 +77,12 @@ class CurvesDetails:
             raise ParameterError("period must be at least the distance from the first point to the last")
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "points", points)
-        most = len(columns) - 1 if self.period is None else (len(columns) - 1) // 2
+        most = len(points) - 1 if self.period is None else (len(points) - 1) // 2
         waves = min(DEFAULT_WAVES, most) if self.waves is None else self.waves
         object.__setattr__(self, "waves", waves if isinstance(waves, int) else tuple(waves))
-        if self.axis.size > min(len(columns), MOST):
+        if self.axis.size > min(len(points), MOST):
             raise ParameterError(
-                f"waves need {self.axis.size} coefficients for {len(columns)} points, of at most {MOST}; choose fewer"
+                f"waves need {self.axis.size} coefficients for {len(points)} points, of at most {MOST}; choose fewer"
             )
 
     @property
@@ -89,6 +93,11 @@ class CurvesDetails:
         if self.period is not None:
             return Fourier(self.points[0], self.points[0] + self.period, waves)
         return Cosine(self.points[0], self.points[-1], waves)
+
+    def words(self) -> str:
+        """The curves, readable."""
+        first, last = self.columns[0], self.columns[-1]
+        return first if first == last else f"{first} to {last}"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
@@ -114,7 +123,9 @@ class CurvesDetails:
     def check(self, query: Query, schema: Schema) -> None:
         """Refuse what is wrong in public: keys, columns that are not numbers, bounds that differ."""
         plain_question(query, schema)
-        lattices = {lattice_of(column, schema) for column in self.columns}
+        lattices = {lattice_of(column, schema, len(self.columns) == 1) for column in self.columns}
+        if len(self.columns) == 1 and getattr(schema.space(self.columns[0]), "points", None) != self.points:
+            raise SchemaError(f"points must be those of the curves in column {self.columns[0]!r}, as its space says")
         if len(lattices) > 1:
             raise SchemaError("the columns of a curve must share one Interval; declare the same bounds and step")
 
@@ -128,7 +139,7 @@ class MeanCurveDetails:
 
     def subject(self) -> str:
         """What is asked."""
-        return f"mean curve of {self.curves.columns[0]} to {self.curves.columns[-1]}"
+        return f"mean curve of {self.curves.words()}"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
@@ -200,7 +211,7 @@ class Projection:
 
     def rows(self, batch: Mapping[str, Any]) -> Integers:
         """The coefficients of the curves of a batch that can be read, a row each."""
-        values = np.stack([np.asarray(batch[column], dtype=np.int64) for column in self.details.columns], axis=1)
+        values = np.column_stack([np.asarray(batch[column], dtype=np.int64) for column in self.details.columns])
         absent = values < 0
         values = values[2 * absent.sum(axis=1) <= values.shape[1]]
         for i in np.flatnonzero((values < 0).any(axis=1)).tolist():
@@ -241,7 +252,7 @@ class MeanCurve(FunctionQuestion):
     @cached_property
     def projection(self) -> Projection:
         """The rule for one row."""
-        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema), BITS)
+        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema, curves=True), BITS)
 
     @cached_property
     def reading(self) -> Expansion:
@@ -286,7 +297,7 @@ class MeanCurve(FunctionQuestion):
 
 
 def mean_curve(
-    columns: Sequence[str],
+    columns: str | Sequence[str],
     *,
     radius: float,
     center: float = 0.0,
@@ -294,7 +305,7 @@ def mean_curve(
     waves: int | Sequence[int] | None = None,
     period: float | None = None,
 ) -> Query:
-    """The mean of curves whose points are columns.
+    """The mean of curves whose points are columns, or of one column of `Curves`.
 
     >>> mean_curve(["h0", "h1", "h2", "h3"], radius=2.0, waves=1, period=4).name
     'mean curve of h0 to h3'
@@ -303,7 +314,7 @@ def mean_curve(
 
 
 def curves_of(
-    columns: Sequence[str],
+    columns: str | Sequence[str],
     radius: float,
     center: float,
     points: Sequence[float] | None,
@@ -313,7 +324,8 @@ def curves_of(
     """The description with tuples for lists."""
     where = None if points is None else tuple(points)
     which = waves if waves is None or isinstance(waves, int) else tuple(waves)
-    return CurvesDetails(tuple(columns), radius, center, where, which, period)
+    named = (columns,) if isinstance(columns, str) else tuple(columns)
+    return CurvesDetails(named, radius, center, where, which, period)
 
 
 def public_rows(query: Query, schema: Schema, columns: Sequence[str]) -> int | None:
