@@ -172,6 +172,8 @@ class Session:
 
     def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
         """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""
+        if recipe.schema != self.schema:
+            raise ParameterError("the recipe was made for another schema; make it with session.schema")
         title = name or recipe.title
         specification = {**recipe.specification(), "schema": self.schema.to_record()}
         return self._published(

@@ -238,6 +238,14 @@ def test_a_spend_too_small_to_say_anything_is_refused(tmp_path, columns):
         session(tmp_path).sanitize(columns, spend=sf.Pure(1e-17))
 
 
+def test_a_recipe_for_another_schema_is_refused_before_the_charge(tmp_path):
+    here = session(tmp_path)
+    other = sf.Schema({"age": sf.Integers(0, 10)}, adjacency=sf.Replace(), size=SIZE, dataset="people")
+    with pytest.raises(ParameterError, match="another schema"):
+        here.publish(Sanitizing.of(other, ["age"], sf.Pure(1.0)))
+    assert here.spent.epsilon == 0
+
+
 def test_mistakes_are_told_before_anything_is_spent(tmp_path):
     here = session(tmp_path)
     with pytest.raises(SchemaError, match="did you mean 'age'"):

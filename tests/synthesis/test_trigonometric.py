@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 import sfumato as sf
 from sfumato.auditing import audit
-from sfumato.errors import EngineError, ParameterError, UnsupportedQuery
+from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.features import Axis
 from sfumato.randomness import seeded
 from sfumato.synthesis.chebyshev import Chebyshev, degrees_below
@@ -267,9 +267,10 @@ def test_a_session_publishes_a_weighted_table_and_reads_it_back(tmp_path, spend)
 
 
 def test_a_recipe_for_another_schema_publishes_nothing(tmp_path):
-    """It fails after the charge, closed: nothing is read, nothing is shown."""
+    """It is refused before the charge: nothing is read, nothing is spent."""
     _, table = table_of(schema_of(2, replaced=False, missing=None))
     session = sf.Session(table, budget=PURE, ledger=tmp_path / "l.db")
     other = sf.trigonometric(schema_of(2, size=4_000, replaced=False), ["c0", "c1"], spend=PURE)
-    with pytest.raises(EngineError, match="failed after its charge"):
+    with pytest.raises(ParameterError, match="another schema"):
         session.publish(other)
+    assert session.spent.epsilon == 0

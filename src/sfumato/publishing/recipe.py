@@ -8,6 +8,7 @@ from sfumato.engines import Table
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
+from sfumato.schema import Schema
 
 __all__ = ["Publication", "Recipe"]
 
@@ -21,6 +22,10 @@ class Publication(Protocol):
 
 class Recipe(Protocol):
     """A calibrated way to publish something: everything but `publish` is public and reads no data."""
+
+    @property
+    def schema(self) -> Schema:
+        """What it was calibrated for: a session refuses a recipe made for another schema."""
 
     @property
     def title(self) -> str:

@@ -32,6 +32,11 @@ class Sanitizing:
         return cls(sanitization(schema, columns, spend), spend)
 
     @property
+    def schema(self) -> Schema:
+        """What it was calibrated for."""
+        return self.randomizer.schema
+
+    @property
     def title(self) -> str:
         """The name unless another is given."""
         return "sanitized " + ", ".join(self.randomizer.columns)

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from sfumato.certificate import NoBoundKnown
 from sfumato.engines import Table
-from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
@@ -45,6 +44,11 @@ class SmoothTable:
     spend: Guarantee
 
     @property
+    def schema(self) -> Schema:
+        """What it was calibrated for."""
+        return self.mechanism.schema
+
+    @property
     def title(self) -> str:
         """The name it is stored under unless another is given."""
         return f"smooth table of {', '.join(self.mechanism.columns)}"
@@ -64,8 +68,6 @@ class SmoothTable:
     def publish(self, name: str, table: Table, rng: Rng, provenance: Provenance) -> WeightedTable:
         """Read the table once, add the noise, fit the distribution."""
         mechanism = self.mechanism
-        if table.schema != mechanism.schema:  # sensitivities would be those of another table
-            raise ParameterError("the recipe was made for another schema; give it session.schema")
         output = mechanism.release(mechanism.answer(table), rng)
         found = distribution(mechanism, output)
         rows = pa.table({**found.values(), WEIGHT: found.weights})

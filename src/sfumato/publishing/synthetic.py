@@ -86,6 +86,11 @@ class Synthesizing:
         return cls(numeric_instead(plan) or plan, progress)
 
     @property
+    def schema(self) -> Schema:
+        """What it was calibrated for."""
+        return self.plan.schema
+
+    @property
     def title(self) -> str:
         """The name unless another is given."""
         names = [column.name for column in self.plan.columns]
