@@ -3,7 +3,8 @@ r"""Synthetic points for smooth queries on tables of numeric columns: what is me
 A pure target measures blocks of the box once: means under cube noise, the radius under Laplace noise, further blocks
 where their predicted signal pays.  With delta, or under concentrated privacy, normal noise finds the center first, an
 exponential choice the radius of a ball that holds most rows, and further normal noise measures the blocks of the rows
-pulled into that ball, which is far smaller than the box.  Everything after that is post-processing.
+pulled into that ball, which is far smaller than the box; or, where that is predicted to be better, it measures the
+blocks of the box at once.  Everything after that is post-processing.
 Proof: docs/proofs/synthesis-smooth.md.
 """
 
@@ -27,13 +28,14 @@ from sfumato.synthesis.smooth.features import BLOCKS, QUANTUM, Integers, Reals, 
 from sfumato.synthesis.smooth.fitted import Fitted, fitted
 from sfumato.synthesis.smooth.measurement import composed
 from sfumato.synthesis.smooth.moments import shrunk
-from sfumato.synthesis.smooth.split import Design, normal_design, pure_design
+from sfumato.synthesis.smooth.split import Design, box_design, normal_design, pure_design
 
 __all__ = ["SmoothSynthesis"]
 
 GRID = 60  # radii, from 1/100 of the box's diagonal up
 POINTS = 1000
 LARGEST = 1000  # columns
+BALL = 4 / 3  # predictions for a ball are pessimistic by this much about what clipping hides
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ class SmoothSynthesis:
         if isinstance(target, Pure | Approximate) and target.epsilon > 0:
             made.append(pure_design(len(sizes), rows, target.epsilon, rows_per_unit, exchanged, blocks))
         if isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0):
-            made.append(normal_design(len(sizes), rows, target, rows_per_unit, exchanged, blocks))
+            for design in (normal_design, box_design):
+                made.append(design(len(sizes), rows, target, rows_per_unit, exchanged, blocks))
         plans = [cls(tuple(sizes), rows, target, design, points) for design in made]
-        return min(plans, key=lambda plan: plan.predicted(WIDE))
+        return min(plans, key=lambda plan: plan.predicted(WIDE) / (BALL if plan.design.center else 1.0))
 
     def guarantee(self) -> Guarantee:
         """What `run` costs between neighboring tables."""

@@ -13,7 +13,7 @@ from sfumato.synthesis.smooth.choose import SPREAD, TRIAL, Shape, chosen, shares
 from sfumato.synthesis.smooth.features import BLOCKS, QUANTUM, dimension
 from sfumato.synthesis.smooth.measurement import Measurement, moved
 
-__all__ = ["Design", "normal_design", "pure_design"]
+__all__ = ["Design", "box_design", "normal_design", "pure_design"]
 
 RADIUS = 0.08  # of epsilon, for the choice of a radius
 CENTER = 0.15  # of the squared ratios, for the center
@@ -74,6 +74,39 @@ def pure_design(
     )
 
 
+def box_design(
+    columns: int,
+    rows: int,
+    target: Approximate | Concentrated,
+    unit: int,
+    exchanged: bool,
+    blocks: tuple[str, ...] | None,
+) -> Design:
+    """One look at the whole box under normal noise: nothing is clipped, which pays for few columns and many rows."""
+    shape = Shape(columns, 1.0, columns / 2)
+    ratio = _normal_budget(target, 0.0)[1]
+    far = {block: moved(block, columns, "normal", unit, exchanged, ball=False) for block in BLOCKS}
+    noise = {block: far[block] / (QUANTUM * rows * math.sqrt(ratio)) for block in BLOCKS}
+    names = chosen(shape, noise, math.sqrt(TRIAL)) if blocks is None else blocks
+    return Design(shape, _normal(columns, names, far, shares(names, shape, noise, power=1.0), ratio))
+
+
+def _normal(
+    columns: int, names: tuple[str, ...], far: dict[str, int], parts: dict[str, float], ratio: float
+) -> tuple[Measurement, ...]:
+    """Measurements under normal noise that share a sum of squared ratios."""
+    return tuple(
+        Measurement(
+            block,
+            dimension(block, columns),
+            "normal",
+            round_up(far[block] / math.sqrt(parts[block] * ratio)),
+            far[block],
+        )
+        for block in names
+    )
+
+
 def normal_design(
     columns: int,
     rows: int,
@@ -94,16 +127,7 @@ def normal_design(
     noise = {block: far[block] / (QUANTUM * rows * math.sqrt(left)) for block in BLOCKS}
     names = chosen(shape, noise, math.sqrt(TRIAL)) if blocks is None else blocks
     parts = shares(names, shape, noise, power=1.0)
-    measured = tuple(
-        Measurement(
-            block,
-            dimension(block, columns),
-            "normal",
-            round_up(far[block] / math.sqrt(parts[block] * left)),
-            far[block],
-        )
-        for block in names
-    )
+    measured = _normal(columns, names, far, parts, left)
     rate = round_down(cost / (2 * unit))
     outside = min(0.3, max(CERTAIN / rate, 2 * math.sqrt(columns)) / rows)
     pulled = HIDDEN * math.sqrt(outside)
@@ -117,12 +141,12 @@ def _stretch(pulled: float, noise: float) -> float:
     return max(1.0, math.pow(1.5 * (pulled / noise) ** 2, 0.2))
 
 
-def _normal_budget(target: Approximate | Concentrated) -> tuple[float, float]:
+def _normal_budget(target: Approximate | Concentrated, part: float = RADIUS) -> tuple[float, float]:
     """Epsilon for the radius, and the sum of squared ratios for all normal noise."""
     if isinstance(target, Concentrated):
-        cost = math.sqrt(2 * target.rho) * RADIUS
+        cost = math.sqrt(2 * target.rho) * part
         return cost, 2 * (target.rho - cost * math.tanh(cost / 2)) * ROOM
-    cost = RADIUS * target.epsilon
+    cost = part * target.epsilon
     return cost, gaussian_sigma(1.0, target.epsilon - cost, target.delta) ** -2 * ROOM
 
 
