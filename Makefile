@@ -15,10 +15,12 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check]"
 	@touch $@
 
-demo: $(VENV)/.ready  ## Generate a sample table, preview, publish, and show the ledger (in demo/)
+demo: $(VENV)/.ready  ## Generate a sample table, preview, publish statistics, a curve and a synthetic table (in demo/)
 	$(BIN)/python examples/people.py demo
 	$(BIN)/sfumato plan demo/people.toml
 	$(BIN)/sfumato publish demo/people.toml --out demo/report
+	$(BIN)/sfumato synthesize demo/people.toml --epsilon 1 --delta 1e-7 --column age --column state --column salary \
+		--out demo/synthetic.parquet
 	$(BIN)/sfumato ledger show demo/people.ledger
 
 test: $(VENV)/.ready  ## All tests that need no system packages
@@ -52,8 +54,11 @@ audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a s
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
-	for figure in noise engine ledger accounting auditing geometry; do \
-		$(VENV)-bench/bin/python benchmarks/$$figure.py --json || exit 1; done
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/pip install --quiet --requirement benchmarks/peers.txt
+	for figure in noise engine ledger accounting auditing geometry functions local synthesis; do \
+		SFUMATO_PEER_PYTHON=$(VENV)-peers/bin/python $(VENV)-bench/bin/python benchmarks/$$figure.py --json \
+		|| exit 1; done
 
 clean:  ## Remove what the targets made (never a ledger outside demo/)
 	rm -rf demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -30,7 +30,7 @@ def broken(directory, old, new):
 
 def test_the_annotated_example_is_read_whole():
     plan = read_plan(EXAMPLE)
-    assert plan.budget == Approximate(2.0, 1e-6)
+    assert plan.budget == Approximate(3.5, 1e-6)
     assert plan.schema.unit == Person("person_id", 2)
     assert plan.schema.dataset == "people-2026"
     assert plan.table == EXAMPLE.with_name("people.parquet")
@@ -83,7 +83,7 @@ MISTAKES = [
     ("epsilon = 0.05", "rho = 1, epsilon = 1", ["spend", "{ epsilon = ..., delta = ... } or { rho = ... }"]),
     ("delta = 4e-7", "delta = 2", ['release 7 ("records by city"), spend', "delta must lie in [0, 1), got 2"]),
     ("delta = 1e-6", "delta = -1", ["budget", "delta must lie in [0, 1), got -1"]),
-    ("epsilon = 2.0", "epsilon = 0", ["budget", "epsilon must be above 0"]),
+    ("epsilon = 3.5", "epsilon = 0", ["budget", "epsilon must be above 0"]),
     ("delta = 1e-6", "", ["release 7", "a pure budget takes only pure charges", "spend Pure"]),
     ('unit = { column = "person_id", rows = 2 }', "", ["table.unit is missing", 'unit = "row"']),
     ('unit = { column = "person_id", rows = 2 }', 'unit = "people"', ["table.unit", 'unit = "row"']),
