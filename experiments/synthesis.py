@@ -32,6 +32,7 @@ from sfumato.synthesis.smooth import SmoothSynthesis
 
 GUESS = 0.3  # the spread of the second control
 POINTS = 600
+KNOWN = 1e-5  # how far the true answers of long tables are known themselves
 PURE, APPROXIMATE = Pure(1.0), Approximate(1.0, 1e-3)
 DOCUMENT = {  # worst absolute errors at the five widths, and seconds: pure (table 3.2), approximate (table 3.3)
     "CRM": ((0.002, 0.010, 0.070, 0.074, 0.041), 2.5, (0.000, 0.070, 0.059, 0.111, 0.097), 6.5),
@@ -90,7 +91,7 @@ def coverage(table: Table, made: Any) -> np.ndarray:
         values = np.exp(-far / (2 * sigma * sigma)).reshape(200, KERNELS, -1)
         values = (values * few.weights[:, :, None]).sum(axis=1)
         gap = np.abs(made.answers(values) - table.truth[row, :200])
-        out.append(float((gap <= 2 * made.deviations(values)).mean()))
+        out.append(float((gap <= 2 * made.deviations(values) + KNOWN).mean()))
     return np.array(out)
 
 
