@@ -196,3 +196,12 @@ def test_other_backends_are_refused_by_name():
         table = ibis.polars.connect({"t": pl.DataFrame({"age": [1]})}).table("t")
     with pytest.raises(SchemaError, match="'polars' are not supported; use duckdb or pyspark"):
         sf.read(table, schema=AGE, dataset="d")
+
+
+@pytest.mark.parametrize("made", [pa.table, pd.DataFrame, pl.DataFrame], ids=["arrow", "pandas", "polars"])
+@pytest.mark.parametrize("space", [sf.Interval(0, 1, 0.1), sf.Categories(["a"]), sf.Integers(0, 3)])
+def test_a_column_of_nothing_but_nulls_is_read_like_any_other(made, space):
+    """Frames give it no type; whether a column is empty is in the data, so it must not be refused."""
+    schema = sf.Schema({"c": space})
+    (batch,) = sf.read(made({"c": [None, None]}), schema=schema).rows(["c"])
+    assert batch["c"].tolist() == [-1, -1]

@@ -16,7 +16,7 @@ import pytest
 from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
 from sfumato.local.client import Budget, Client, SystemBits, decode_batch
 from sfumato.local.protocols import GeneralizedResponse, OptimizedUnary, Rappor
-from sfumato.local.tabulated import Tabulated
+from sfumato.local.protocols.tabulated import Tabulated
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
 

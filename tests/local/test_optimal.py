@@ -20,7 +20,7 @@ from sfumato.local.optimal import (
     separation,
 )
 from sfumato.local.protocols import Duchi, Hybrid, OptimizedWindow, SubsetSelection
-from sfumato.local.tabulated import Tabulated
+from sfumato.local.protocols.tabulated import Tabulated
 from sfumato.privacy.channels import Channel
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded

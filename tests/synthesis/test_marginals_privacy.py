@@ -98,6 +98,31 @@ def test_no_score_moves_farther_than_is_paid_for(reach: Reach, seed: int) -> Non
     assert largest >= UNITS * reach.rows  # the bound is not idle
 
 
+@pytest.mark.parametrize("expected", [5e-324, 1e-310, 1e-250, 1e-150])
+def test_rows_where_the_model_expects_next_to_none_have_a_score(expected: float) -> None:
+    """A share of almost nothing must not overflow: whether a count is positive there is secret."""
+    model = np.array([[50.0, 50.0], [expected, expected], [0.0, 0.0]])
+    chains = [(np.arange(3),), (np.arange(2), np.array([0, 0]))]
+    matrices = [[merging(groups) for groups in chain] for chain in chains]
+    offered = candidates(chains)
+    found = []
+    for row in range(3):
+        for count in range(3):
+            table = np.array([[40, 60], [0, 0], [0, 0]])
+            table[row, 0] += count
+            found.append(scored(offered, {(0, 1): table}, {(0, 1): model}, matrices, 1.0).values)
+    for start in (0, 3, 6):
+        for one, other in itertools.pairwise(found[start : start + 3]):
+            assert np.abs(one - other).max() <= MOVES * UNITS + ROUNDING
+
+
+def test_no_pair_is_chosen_where_floating_scores_would_be_too_coarse() -> None:
+    """A tiny budget can make the noisy number of rows huge, and scores beside it lose their units."""
+    noise = PureNoise(Reach(1, both=False))
+    assert rounds.affordable(noise, Fraction(1), 1e9, 10) > 0
+    assert rounds.affordable(noise, Fraction(1), 2.0**41, 10) == 0
+
+
 def test_schema_gives_the_reach() -> None:
     columns = {"a": ABC.space}
     assert Reach.of(Schema(columns)) == Reach(1, both=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+import pyarrow as pa
 
 from sfumato.engines.backends import quiet
 from sfumato.engines.engine import Table
@@ -140,9 +141,27 @@ def _database(path: Path, table: str | None) -> Any:
 def _frame(source: Any) -> Any:
     try:
         with quiet():
-            return ibis.duckdb.connect().create_table("source", ibis.memtable(source))
+            return ibis.duckdb.connect().create_table("source", ibis.memtable(_typed(source)))
     except Exception:
         kind = type(source).__name__
     raise SchemaError(
         f"cannot read a table from {kind}; pass a file's path, a pandas, polars or Arrow table, or an Ibis table"
     )
+
+
+def _typed(source: Any) -> Any:
+    """The same table; columns without a type, which hold nothing but nulls, become texts.
+
+    Whether a column is empty is in its data: the engine must not refuse it.
+    """
+    home = type(source).__module__.partition(".")[0]
+    if isinstance(source, pa.Table):
+        for place, field in enumerate(source.schema):
+            if pa.types.is_null(field.type):
+                source = source.set_column(place, field.name, source.column(place).cast(pa.string()))
+    elif home == "pandas":
+        empty = [name for name in source.columns if source[name].dtype == object and source[name].isna().all()]
+        source = source.astype(dict.fromkeys(empty, "string")) if empty else source
+    elif home == "polars":
+        source = source.with_columns([column.cast(str) for column in source if str(column.dtype) == "Null"])
+    return source

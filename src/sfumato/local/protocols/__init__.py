@@ -19,9 +19,9 @@ from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.local.protocols.rappor import Rappor
 from sfumato.local.protocols.square import SquareWave
 from sfumato.local.protocols.subset import SubsetSelection
+from sfumato.local.protocols.tabulated import Tabulated
 from sfumato.local.protocols.unary import OptimizedUnary, SymmetricUnary
 from sfumato.local.protocols.window import OptimizedWindow
-from sfumato.local.tabulated import Tabulated
 
 __all__ = [
     "PROTOCOLS",

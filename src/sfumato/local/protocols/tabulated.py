@@ -18,13 +18,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.local.optimal import MOST_INPUTS, Utility, best_subset_size, optimal_channel
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import GRAIN, check_count, loss, meet
 from sfumato.local.protocols.layouts import unsigned
@@ -32,7 +31,12 @@ from sfumato.local.protocols.linear import check_reports, shares
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
+if TYPE_CHECKING:
+    from sfumato.local.optimal import Utility
+
 __all__ = ["Tabulated"]
+
+MOST_INPUTS = 12  # as in `local/optimal.py`, which is loaded only to find a channel, never by a client
 
 ONE = 1 << GRAIN
 SPARE = 2.0**-30  # share of the last report: far above what rounding leaves it, far below what costs accuracy
@@ -176,6 +180,8 @@ class Tabulated(LocalProtocol):
 
 def _even(k: int, epsilon: float) -> Iterator[tuple[int, float]]:
     """All subsets of the best size, equally likely."""
+    from sfumato.local.optimal import best_subset_size
+
     check_count("k", k, 2, MOST_INPUTS)
     size, _ = best_subset_size(k, epsilon)
     chosen = list(itertools.combinations(range(k), size))
@@ -185,6 +191,8 @@ def _even(k: int, epsilon: float) -> Iterator[tuple[int, float]]:
 
 def _best(utility: Utility, k: int, epsilon: float) -> Iterator[tuple[int, float]]:
     """The columns of the optimal channel."""
+    from sfumato.local.optimal import optimal_channel
+
     for column in optimal_channel(utility, k, epsilon).matrix.T:
         low = float(column.min())
         yield sum(1 << x for x in range(k) if column[x] > 1.0001 * low), low
