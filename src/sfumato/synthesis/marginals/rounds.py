@@ -44,6 +44,7 @@ A_ROUND, MOST_ROUNDS = 10, 6  # pairs in a round, and rounds
 STEPS, LAST_STEPS = 60, 200  # of fitting, between rounds and at the end
 BETA = 0.05
 LEAST_VARIANCE = 1e-6
+MOST_TOTAL = 2.0**40  # rows up to which floating scores are as near as the proof says
 
 Whole = npt.NDArray[np.int64]
 
@@ -90,7 +91,7 @@ def first_scales(noise: Noise, amount: Fraction, columns: Sequence[Column]) -> t
 
 def affordable(noise: Noise, amount: Fraction, total: float, columns: int) -> int:
     """How many pairs can be measured so that each is worth its noise, by a public or noisy number of rows."""
-    most = min(PAIRS_A_COLUMN * columns, columns * (columns - 1) // 2, MOST_PAIRS)
+    most = min(PAIRS_A_COLUMN * columns, columns * (columns - 1) // 2, MOST_PAIRS) if total <= MOST_TOTAL else 0
     left = amount * (1 - SINGLES - CHOOSING)
     for count in range(most, 0, -1):
         scale = noise.scales(left, [TYPICAL_CELLS] * count)[0]

@@ -28,6 +28,7 @@ MOVES, ROUNDING = 3, 2  # one row moves a score by MOVES counts and ROUNDING uni
 NOISE = 0.5  # of a cell's standard deviation remains, on average, after fitting; measured on Adult
 LARGEST_TREE = 400_000  # cells of all bags together
 LARGEST_BAG = 100_000
+NOTHING = 1e-200  # rows: where the model expects no more, it has no shape, and a share of it could overflow
 
 Reals = npt.NDArray[np.float64]
 
@@ -89,8 +90,9 @@ def unexplained(table: Reals, model: Reals, left: Reals, right: Reals) -> float:
     groups = left @ model @ right.T
     even = np.outer(left.sum(axis=1), right.sum(axis=1))
     known = left @ table @ right.T
-    inside = left.T @ np.divide(known, groups, out=np.zeros_like(known), where=groups > 0) @ right
-    spread = left.T @ np.where(groups > 0, 0.0, known / even) @ right
+    shaped = groups > NOTHING  # public, as the model is; counts never decide it
+    inside = left.T @ np.divide(known, groups, out=np.zeros_like(known), where=shaped) @ right
+    spread = left.T @ np.where(shaped, 0.0, known / even) @ right
     return float(np.abs(table - model * inside - spread).sum())
 
 
