@@ -263,7 +263,9 @@ def main() -> None:
     size.add_argument("--full", action="store_true")
     parser.add_argument("--data", type=Path, default=Path(__file__).parent.parent.parent / "shared" / "data")
     here = sys.executable if importlib.util.find_spec("mbi") else None
-    parser.add_argument("--peer-python", default=here, help="a Python that has mbi 2 (default: this one, if it does)")
+    parser.add_argument(
+        "--peer-python", default=os.environ.get("SFUMATO_PEER_PYTHON", here), help="a Python that has mbi 2"
+    )
     options = parser.parse_args()
     for figure in measured(options):
         verdict = {True: "holds", False: "MISSED", None: ""}[figure.holds]
