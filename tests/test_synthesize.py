@@ -301,6 +301,13 @@ def test_a_wild_estimate_of_the_size_makes_no_more_rows_than_fit() -> None:
     assert plan._made(-5.0) == 1
 
 
+def test_a_budget_too_small_for_smooth_moments_falls_back_to_marginals() -> None:
+    numbers = {f"x{k}": sf.Integers(0, 20) for k in range(4)}
+    schema = sf.Schema(numbers, adjacency=sf.Replace(), size=500)
+    plan = Synthesizing.of(schema, None, sf.Pure(1e-9), 10, progress=False).plan
+    assert isinstance(plan, MarginalSynthesis)
+
+
 @pytest.mark.parametrize("value", [-1, -(2**62), 2**62, 10**6])
 def test_hostile_indices_become_levels(value: int) -> None:
     plan = MarginalSynthesis.calibrate(SCHEMA, None, sf.Concentrated(1.0))

@@ -85,6 +85,14 @@ def test_products_stay_within_the_claimed_reach():
         assert 2 * moved**2 / (2 * sigma**2) <= CONCENTRATED.rho
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_shortest_radius_leaves_products_unmoved(columns):
+    asked = question(columns, radius=1 / UNIT)  # rows are 0 or a unit vector: every product is 0
+    assert asked.reaches[1] == 0
+    for mechanism, _, _ in component_mechanisms(asked, PURE):
+        assert mechanism.guarantee().implies(PURE)
+
+
 def test_more_iterations_cost_more():
     asked = question(3, center=False)
     pure = [SubspaceIteration.calibrate(asked, PURE, "cube", n).scale for n in (1, 3)]

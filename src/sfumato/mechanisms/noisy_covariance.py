@@ -158,7 +158,7 @@ class NoisyCovariance:
 def _multiples(query: Moments) -> tuple[int, int, int, int]:
     """Whole numbers that bring the reach of every kind of entry near the largest."""
     largest = max(reach for reach, count in zip(query.reaches, query.groups, strict=True) if count)
-    squares, products, sums, count = (max(1, largest // reach) for reach in query.reaches)
+    squares, products, sums, count = (max(1, largest // max(1, reach)) for reach in query.reaches)
     return squares, products, sums, count
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.randomness import Rng
 from sfumato.schema import Schema
@@ -76,9 +77,12 @@ def numeric_instead(plan: MarginalSynthesis) -> NumericSynthesis | None:
     noise, pairs = plan.predicted(size)
     if pairs:
         return None
-    smooth = SmoothSynthesis.plan(
-        [column.points for column in plan.columns], size, plan.target,
-        adjacency=plan.schema.adjacency, rows_per_unit=plan.schema.unit.rows,
-    )  # fmt: skip
+    try:
+        smooth = SmoothSynthesis.plan(
+            [column.points for column in plan.columns], size, plan.target,
+            adjacency=plan.schema.adjacency, rows_per_unit=plan.schema.unit.rows,
+        )  # fmt: skip
+    except ParameterError:  # noise beyond what the samplers reach
+        return None
     made = NumericSynthesis(plan.schema, plan.columns, plan.target, smooth, plan.rows)
     return made if made.error < noise and not made.guarantee().assumptions else None
