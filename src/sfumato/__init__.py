@@ -13,7 +13,7 @@ from sfumato import version
 __version__ = version.VERSION
 
 _HOMES = {
-    "sfumato.spaces": ("Box", "Categories", "Curves", "Integers", "Interval", "Record", "Subsets", "Texts"),
+    "sfumato.spaces": ("Box", "Categories", "Curves", "Dates", "Integers", "Interval", "Record", "Subsets", "Texts"),
     "sfumato.privacy.adjacency": ("AddRemove", "Person", "Replace", "Row"),
     "sfumato.privacy.guarantees": ("Approximate", "Concentrated", "Pure"),
     "sfumato.schema": ("Schema",),

@@ -6,7 +6,7 @@ from typing import Any
 
 from sfumato.privacy.adjacency import Person, Replace
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval, Space, Subsets
+from sfumato.spaces import Categories, Dates, Integers, Interval, Space, Subsets
 
 __all__ = ["invented", "neighbors"]
 
@@ -36,6 +36,9 @@ def _value(space: Space, kind: int) -> Any:
     """A value of that kind in a space."""
     if kind == KINDS - 1:
         return None
+    if isinstance(space, Dates):
+        first, last = space.lattice.low, space.lattice.high
+        return space.date((first, last, (first + last) // 2, first + (last - first) // 4)[kind])
     if isinstance(space, Interval | Integers):
         low, high = space.lattice.low_value, space.lattice.high_value
         return (low, high, (low + high) / 2, low + (high - low) / 4)[kind]
@@ -60,6 +63,8 @@ def invented(schema: Schema, rows: list[dict[str, Any]]) -> Any:
 def _kind(space: Space | None) -> Any:
     import pyarrow as pa
 
+    if isinstance(space, Dates):
+        return pa.date32()
     if isinstance(space, Interval | Integers):
         return pa.float64()
     if isinstance(space, Categories | Subsets):

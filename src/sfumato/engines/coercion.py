@@ -17,7 +17,8 @@ import ibis.expr.datatypes as dt
 import pyarrow as pa
 
 from sfumato.errors import SchemaError
-from sfumato.spaces import Categories, Curves, Integers, Interval, Label, Lattice, Space, Subsets, Texts
+from sfumato.spaces import Categories, Curves, Dates, Integers, Interval, Label, Lattice, Space, Subsets, Texts
+from sfumato.spaces.dates import DAY, day_number
 from sfumato.spaces.numerals import INFINITE, MINUS_INFINITE, NUMBER, WHOLE
 
 __all__ = ["check_type", "coerced", "lookup"]
@@ -32,6 +33,8 @@ def floor(value: float) -> float:  # type: ignore[empty-body]
 
 def coerced(raw: Any, space: Space, real: bool = False) -> Any:
     """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
+    if isinstance(space, Dates):
+        return _number(_day(raw), space, real)
     if isinstance(space, Interval | Integers):
         return _number(raw, space, real)
     if isinstance(space, Categories):
@@ -62,6 +65,8 @@ def check_type(name: str, space: Space, kind: dt.DataType) -> None:
 def _fits(space: Space, kind: dt.DataType) -> bool:
     if isinstance(kind, dt.Boolean):
         return False
+    if isinstance(space, Dates):
+        return isinstance(kind, dt.Date | dt.Timestamp | dt.String)
     if isinstance(space, Interval | Integers):
         return isinstance(kind, dt.Numeric | dt.String)
     if isinstance(space, Categories):
@@ -96,6 +101,17 @@ def _number(raw: Any, space: Interval | Integers, real: bool) -> Any:
     if space.missing is None:
         return index
     return index.fill_null(ibis.literal(lattice.index(space.missing) - lattice.low, held))
+
+
+def _day(raw: Any) -> Any:
+    """The day's number, null for what is no date; no cast can fail on a value."""
+    if isinstance(raw.type(), dt.String):
+        text = ibis.ifelse(_matches(raw, DAY), raw, ibis.null("string")).re_replace(MARGINS, "")
+        parts = [text.substr(start, length).cast("int64") for start, length in ((0, 4), (5, 2), (8, 2))]
+    else:
+        parts = [part.cast("int64") for part in (raw.year(), raw.month(), raw.day())]
+    year = ibis.cases((parts[0] < 0, ibis.literal(0, "int64")), else_=parts[0])
+    return day_number(year, parts[1], parts[2]).cast("int64")
 
 
 def _rounded(value: Any, lattice: Lattice, held: str) -> Any:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval, Label, Texts
+from sfumato.spaces import Categories, Dates, Integers, Interval, Label, Texts
 
 __all__ = ["Bins", "Cells", "Discovered", "Grouping", "Key", "bind_cells", "bins", "discovered"]
 
@@ -123,7 +125,8 @@ def _bind(grouping: Grouping, schema: Schema) -> Key:
                 f"column {grouping!r} has {points} lattice points; group by bins({grouping!r}, edge, edge, ...)"
             )
         indices = range(space.lattice.low, space.lattice.high + 1)
-        return Key(grouping, tuple(_plain(space.lattice.value(i)) for i in indices), tuple(indices))
+        shown = space.date if isinstance(space, Dates) else lambda index: _plain(space.lattice.value(index))
+        return Key(grouping, tuple(_text(shown(i)) for i in indices), tuple(indices))
     if isinstance(space, Texts):
         raise UnsupportedQuery(f"the values of {grouping!r} are not public; group by discovered({grouping!r})")
     raise UnsupportedQuery(f"column {grouping!r} ({type(space).__name__}) cannot be a grouping key")
@@ -144,6 +147,11 @@ def _bind_bins(grouping: Bins, schema: Schema) -> Key:
     texts = [f"[{a:g}, {b:g})" for a, b in itertools.pairwise(edges)]
     texts[-1] = texts[-1][:-1] + "]"
     return Key(grouping.column, tuple(texts), starts)
+
+
+def _text(label: Any) -> Label:
+    """A label as it is, a date as text."""
+    return label.isoformat() if isinstance(label, datetime.date) else label
 
 
 def _plain(value: float) -> Label:

@@ -14,7 +14,7 @@ from typing import Any
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval, Label, Subsets
+from sfumato.spaces import Categories, Dates, Integers, Interval, Label, Subsets
 
 __all__ = [
     "Between",
@@ -210,7 +210,8 @@ def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:
     lattice, column = space.lattice, condition.column
     if condition.operator not in ("<", "<=", ">", ">=", "==", "!="):
         raise UnsupportedQuery(f"column {column!r} is a number; compare it with <, <=, >, >=, == or !=")
-    point = exact(condition.constant, f"the constant compared with {column!r}") / lattice.step
+    constant = space.day(condition.constant) if isinstance(space, Dates) else condition.constant
+    point = exact(constant, f"the constant compared with {column!r}") / lattice.step
     below = Between(column, lattice.low, math.ceil(point) - 1)
     above = Between(column, math.floor(point) + 1, lattice.high)
     at = Between(column, math.ceil(point), math.floor(point))

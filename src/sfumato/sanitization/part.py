@@ -7,15 +7,18 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.randomized_response import RandomizedResponse
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import Rng
+from sfumato.spaces import Dates, Interval
 from sfumato.spaces import Integers as WholeNumbers
-from sfumato.spaces import Interval
 
 __all__ = ["Floats", "Integers", "Part", "Reading", "in_units", "indices", "telling"]
+
+EVER = (-719_162, 2_932_896)  # the days of the years 1 to 9999, which published dates stay in
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -72,10 +75,14 @@ def telling(response: RandomizedResponse, column: str) -> RandomizedResponse:
 def in_units(places: Integers, space: Interval | WholeNumbers) -> Any:
     """Lattice indices above the lower bound as numbers in the column's own units."""
     values = places + space.lattice.low
+    if isinstance(space, Dates):
+        return pa.array(np.clip(values, *EVER).astype(np.int32), pa.int32()).cast(pa.date32())
     return values if isinstance(space, WholeNumbers) else space.lattice.values(values)
 
 
 def indices(values: Any, space: Interval | WholeNumbers) -> Integers:
     """What `in_units` was given."""
+    if isinstance(space, Dates):
+        return np.asarray(values, dtype="datetime64[D]").astype(np.int64) - space.lattice.low
     whole = np.rint(np.asarray(values, dtype=np.float64) / float(space.lattice.step)).astype(np.int64)
     return np.asarray(whole - space.lattice.low)

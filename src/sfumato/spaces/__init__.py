@@ -8,6 +8,7 @@ from sfumato.errors import SchemaError
 from sfumato.spaces.box import Box
 from sfumato.spaces.categories import Categories, Label
 from sfumato.spaces.curves import Curves
+from sfumato.spaces.dates import Dates
 from sfumato.spaces.interval import Integers, Interval
 from sfumato.spaces.lattice import Lattice
 from sfumato.spaces.record import Record
@@ -19,6 +20,7 @@ __all__ = [
     "Box",
     "Categories",
     "Curves",
+    "Dates",
     "Integers",
     "Interval",
     "Label",
@@ -37,6 +39,7 @@ SPACES: dict[str, Any] = {
     "subsets": Subsets,
     "box": Box,
     "curves": Curves,
+    "dates": Dates,
     "record": Record,
     "texts": Texts,
 }

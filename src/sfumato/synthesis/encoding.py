@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval
+from sfumato.spaces import Categories, Dates, Integers, Interval
 
 __all__ = ["CELLS", "Column", "encoded"]
 
@@ -105,6 +105,8 @@ class Column:
             return labels.take(pa.array(np.where(null, 0, indices), mask=null))
         lattice = self.space.lattice
         held = np.where(null, 0, indices) + lattice.low
+        if isinstance(self.space, Dates):
+            return pa.array(held.astype(np.int32), pa.int32(), mask=null).cast(pa.date32())
         if isinstance(self.space, Integers):
             return pa.array(held, mask=null)
         return pa.array(lattice.values(held), mask=null)
