@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.spaces import SPACES, Box, Categories, Curves, Integers, Interval, Record, Subsets, Texts, space_from
+from sfumato.spaces import (
+    SPACES,
+    Box,
+    Categories,
+    Curves,
+    Dates,
+    Integers,
+    Interval,
+    Record,
+    Subsets,
+    Texts,
+    space_from,
+)
 
 EXAMPLES = [
     Interval(-1.5, 4, 0.25), Interval(0, 1, 1e-4, missing=0.5), Integers(-3, 9), Integers(0, 5, missing=2),
@@ -17,11 +29,11 @@ EXAMPLES = [
     Subsets([1, 2], cap=1, separator="|"), Box(0, 255, shape=(2,), step=1), Box(-1, 1, (2, 2), 0.5, norm="l1"),
     Box(-1, 1, (3,), 0.5, norm="linf"), Texts(2), Record({"x": Interval(0, 1, 1), "c": Categories(["a"])}),
     Record({"x": Integers(0, 9), "y": Integers(0, 9)}, combine="max"), Curves((0, 1, 2), -1, 2, 0.5),
-    Curves((1, 3), 0, 5, 1),
+    Curves((1, 3), 0, 5, 1), Dates("2020-01-01", "2026-12-31"), Dates("2020-01-01", "2020-02-01", missing="2020-01-05"),
 ]  # fmt: skip
 BAD = [None, math.nan, math.inf, -math.inf, 1e308, -0.0, 10**400, -(10**400), True, "", " 1 ", "1_0", "nan", "a;b;a;z",
        b"a", [], [None, "a", []], ["b", "a", "c"], {}, {"x": "?"}, (1, math.nan), [[1, 2], [3, math.nan]], np.int64(2),
-       np.str_("a"), Decimal("0.3"), datetime.date(2026, 1, 1), object(), {"a", "b"}, float, 1j]  # fmt: skip
+       np.str_("a"), Decimal("0.3"), datetime.date(2026, 1, 1), datetime.datetime(1, 1, 1), "2020-01-31", object(), {"a", "b"}, float, 1j]  # fmt: skip
 VALUES = st.one_of(st.sampled_from(BAD), st.floats(), st.integers(), st.text(max_size=4), st.lists(st.integers(0, 4)))
 every_space = pytest.mark.parametrize("space", EXAMPLES, ids=lambda space: type(space).__name__)
 
