@@ -1,6 +1,7 @@
 """Rounded Gaussian noise: its claims, laws, distribution, an audit, and refusals."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from mpmath import mp, mpf, ncdf
 
 from sfumato.auditing import audit
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms import Gaussian, Vector
+from sfumato.mechanisms import Gaussian, Laplace, Vector
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
 from sfumato.sampling import RoundedNormal
@@ -34,6 +35,16 @@ def test_exact_calibration_at_every_epsilon(epsilon, delta):
         assert delta * (1 - mpf(10) ** -6) <= true <= delta
     if epsilon <= 1:
         assert mechanism.sigma < math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+@pytest.mark.parametrize("distance", [3, 7, 11, 49])
+@pytest.mark.parametrize("l2", [1.1, 1.3, 1.7, 1.9])
+def test_claims_for_groups_are_rounded_outward(distance, l2):
+    """distance times a sensitivity is not a double: rounding it down would claim too little."""
+    pair, scale = Vector("pair", 2, l2, l2, l2), 2.3
+    ratio = distance * Fraction(l2) / Fraction(scale)
+    assert Fraction(Gaussian(pair, scale).guarantee(distance).rho) >= ratio**2 / 2
+    assert Fraction(Laplace(pair, scale).guarantee(distance).epsilon) >= ratio
 
 
 def test_the_classical_scale_breaks_its_claim_beyond_one():

@@ -70,7 +70,7 @@ class Gaussian:
 
     def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
-        moved = distance * self.query.sensitivity("l2")
+        moved = ceil_float(distance * Fraction(self.query.sensitivity("l2")))
         if self.epsilon is not None and moved:
             return approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
         return Concentrated(gaussian_rho(moved, self.sigma))

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.additive import Lattice, checked, ratio_up
+from sfumato.mechanisms.additive import Lattice, checked
 from sfumato.numeric import ceil_float, round_down
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.randomness import Rng
@@ -142,7 +142,7 @@ class NoiseBody:
     def guarantee(self, distance: int = 1) -> Pure:
         """What one release costs between tables `distance` units apart."""
         if isinstance(self.noise, LatticeNoise):
-            return Pure(ratio_up(distance * self.reach, self.noise.law.scale))
+            return Pure(ceil_float(distance * Fraction(self.reach) / Fraction(self.noise.law.scale)))
         cost = distance * Fraction(self.epsilon) * Fraction(self.reach)
         return Pure(ceil_float(cost), assumptions=self.assumptions)
 

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.additive import Vector, approximate, checked, joint_quantile, ratio_up, smallest_scale
+from sfumato.mechanisms.additive import Vector, approximate, checked, joint_quantile, smallest_scale
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.conversions import pure_for
@@ -128,8 +128,8 @@ class Trigonometric:
         """What one release costs between tables `distance` units apart."""
         if self.body != "normal":
             moved = self.query.linf if self.body == "cube" else self.query.l1
-            return Pure(ratio_up(distance * moved, self.scale))
-        moved = distance * self.query.l2
+            return Pure(ceil_float(distance * Fraction(moved) / Fraction(self.scale)))
+        moved = ceil_float(distance * Fraction(self.query.l2))
         if self.epsilon is not None and moved:
             return approximate(self.epsilon, gaussian_delta(self.scale, moved, self.epsilon), distance)
         return Concentrated(gaussian_rho(moved, self.scale))
