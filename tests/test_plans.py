@@ -36,7 +36,7 @@ def test_the_annotated_example_is_read_whole():
     assert plan.table == EXAMPLE.with_name("people.parquet")
     assert plan.ledger == EXAMPLE.with_name("people.ledger")
     kinds = {release.query.kind for release in plan.releases}
-    assert kinds == {"count", "mean", "histogram", "quantiles", "top"}
+    assert kinds == {"count", "mean", "histogram", "quantiles", "top", "density"}
     assert plan.release("mean height").spend == Pure(0.1)
 
 
@@ -127,7 +127,7 @@ def test_many_mistakes_stay_on_one_screen(tmp_path):
     with pytest.raises(SchemaError) as caught:
         read_plan(path)
     message = str(caught.value)
-    assert "14 places" in message
+    assert "15 places" in message
     assert "and 8 more" in message
     assert len(message.splitlines()) <= 12
 

@@ -33,7 +33,8 @@ EXAMPLES = [
 ]  # fmt: skip
 BAD = [None, math.nan, math.inf, -math.inf, 1e308, -0.0, 10**400, -(10**400), True, "", " 1 ", "1_0", "nan", "a;b;a;z",
        b"a", [], [None, "a", []], ["b", "a", "c"], {}, {"x": "?"}, (1, math.nan), [[1, 2], [3, math.nan]], np.int64(2),
-       np.str_("a"), Decimal("0.3"), datetime.date(2026, 1, 1), datetime.datetime(1, 1, 1), "2020-01-31", object(), {"a", "b"}, float, 1j]  # fmt: skip
+       np.str_("a"), Decimal("0.3"), datetime.date(2026, 1, 1), datetime.datetime(1, 1, 1), "2020-01-31",
+       object(), {"a", "b"}, float, 1j]  # fmt: skip
 VALUES = st.one_of(st.sampled_from(BAD), st.floats(), st.integers(), st.text(max_size=4), st.lists(st.integers(0, 4)))
 every_space = pytest.mark.parametrize("space", EXAMPLES, ids=lambda space: type(space).__name__)
 

@@ -64,7 +64,8 @@ def test_questions_about_dates(tmp_path):
     assert session.release(sf.count().where("joined >= '2020-12-01'"), spend=spend).value == 310
     early = sf.count().where(sf.col("joined") < datetime.date(2020, 2, 1))
     assert session.release(early, spend=spend, name="early").value == 310
-    assert YEAR.date(session.release(sf.median("joined"), spend=spend).value) == datetime.date(2020, 7, 1)
+    middle = YEAR.date(session.release(sf.median("joined"), spend=spend).value)
+    assert abs((middle - datetime.date(2020, 7, 1)).days) <= 1  # ten people joined on each day
     by_day = session.release(sf.histogram("joined"), spend=spend).to_pandas()
     assert by_day["joined"].tolist()[:2] == ["2020-01-01", "2020-01-02"]
     assert set(by_day["estimate"]) == {10.0}

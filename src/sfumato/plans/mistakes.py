@@ -87,7 +87,8 @@ def _known(path: tuple[Any, ...]) -> list[str]:
         "unit": Person,
     }  # fmt: skip
     named = [part for part in path[:-1] if part in models]
-    return list((models[named[-1]] if named else Document).model_fields)
+    fields = (models[named[-1]] if named else Document).model_fields
+    return [name for name in fields if name != "details"]  # gathered from the rest, not written
 
 
 def screen(place: Path, mistakes: list[str], rest: str = "") -> str:
