@@ -128,7 +128,7 @@ def test_many_mistakes_stay_on_one_screen(tmp_path):
         read_plan(path)
     message = str(caught.value)
     assert "15 places" in message
-    assert "and 8 more" in message
+    assert "and 9 more" in message
     assert len(message.splitlines()) <= 12
 
 
