@@ -123,7 +123,7 @@ def test_every_proof_a_docstring_names_exists():
 
 def test_a_changed_claim_changes_the_fingerprint(tmp_path):
     original = (SOURCE / "mechanisms" / "laplace.py").read_text()
-    changed = original.replace("distance * Fraction(self.query", "2 * distance * Fraction(self.query")
+    changed = original.replace("times_up(distance, self", "times_up(2 * distance, self")
     reworded = original.replace("Add the noise.", "Adds noise.").replace("# ", "#  ")
     prints = []
     for i, text in enumerate((original, changed, reworded)):

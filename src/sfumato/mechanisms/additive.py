@@ -24,6 +24,7 @@ __all__ = [
     "joint_quantile",
     "ratio_up",
     "smallest_scale",
+    "times_up",
 ]
 
 Lattice = npt.NDArray[Any]  # whole numbers
@@ -112,6 +113,11 @@ def approximate(epsilon: float, delta: float, distance: int) -> Approximate:
     if delta >= 1:
         raise ParameterError(f"at distance {distance} delta would reach 1: no guarantee is left")
     return Approximate(epsilon, delta)
+
+
+def times_up(distance: int, amount: float) -> float:
+    """distance * amount, rounded up only if it is not exact."""
+    return ceil_float(distance * Fraction(amount))
 
 
 def ratio_up(numerator: float, denominator: float) -> float:

@@ -19,7 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Answerable, Lattice, approximate, joint_quantile, noised, smallest_scale
+from sfumato.mechanisms.additive import (
+    Answerable,
+    Lattice,
+    approximate,
+    joint_quantile,
+    noised,
+    smallest_scale,
+    times_up,
+)
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.privacy.conversions import concentrated_delta, concentrated_for
 from sfumato.privacy.gaussian import discrete_gaussian_delta, discrete_gaussian_sigma
@@ -72,7 +80,7 @@ class DiscreteGaussian:
 
     def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
-        moved = distance * self.query.sensitivity("l2")
+        moved = times_up(distance, self.query.sensitivity("l2"))
         rho = gaussian_rho(moved, self.sigma)
         if self.epsilon is None or moved == 0:
             return Concentrated(rho)

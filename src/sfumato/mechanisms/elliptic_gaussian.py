@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import approximate, smallest_scale
+from sfumato.mechanisms.additive import approximate, smallest_scale, times_up
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.mechanisms.measuring import Measured
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
@@ -69,7 +69,7 @@ class EllipticGaussian(Measured):
 
     def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
-        moved = distance * _moved(self.query, self.measurement)
+        moved = times_up(distance, _moved(self.query, self.measurement))
         if self.epsilon is not None:
             if not moved:
                 return Approximate(0.0, 0.0)

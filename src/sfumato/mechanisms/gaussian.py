@@ -23,7 +23,15 @@ from fractions import Fraction
 from typing import Any, Self
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import Answerable, Lattice, approximate, joint_quantile, noised, smallest_scale
+from sfumato.mechanisms.additive import (
+    Answerable,
+    Lattice,
+    approximate,
+    joint_quantile,
+    noised,
+    smallest_scale,
+    times_up,
+)
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
@@ -70,7 +78,7 @@ class Gaussian:
 
     def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
         """What one release costs between tables `distance` units apart."""
-        moved = ceil_float(distance * Fraction(self.query.sensitivity("l2")))
+        moved = times_up(distance, self.query.sensitivity("l2"))
         if self.epsilon is not None and moved:
             return approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
         return Concentrated(gaussian_rho(moved, self.sigma))

@@ -17,7 +17,6 @@ Assumes.     Nothing beyond random bits: the sampler is exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.additive import (
@@ -28,8 +27,9 @@ from sfumato.mechanisms.additive import (
     noised,
     ratio_up,
     smallest_scale,
+    times_up,
 )
-from sfumato.numeric import ceil_float, round_up
+from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.privacy.laplace import discrete_laplace_delta, discrete_laplace_scale, printed_laplace_scale
 from sfumato.randomness import Rng
@@ -88,7 +88,7 @@ class Laplace:
 
     def guarantee(self, distance: int = 1) -> Pure | Approximate:
         """What one release costs between tables `distance` units apart."""
-        moved = ceil_float(distance * Fraction(self.query.sensitivity("l1")))
+        moved = times_up(distance, self.query.sensitivity("l1"))
         if self.epsilon is not None and moved:
             return approximate(self.epsilon, discrete_laplace_delta(self.scale, int(moved), self.epsilon), distance)
         return Pure(ratio_up(moved, self.scale))

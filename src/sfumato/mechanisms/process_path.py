@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.additive import approximate
+from sfumato.mechanisms.additive import approximate, times_up
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
 from sfumato.numeric import round_up
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
@@ -92,7 +92,7 @@ class ProcessPath:
 
     def guarantee(self, distance: int = 1) -> Concentrated | Approximate:
         """What one release costs between tables `distance` units apart, at all points together."""
-        moved = distance * self.query.norm
+        moved = times_up(distance, self.query.norm)
         if self.epsilon is not None and moved:
             claim = approximate(self.epsilon, gaussian_delta(self.sigma, moved, self.epsilon), distance)
             return Approximate(claim.epsilon, claim.delta, assumptions=REAL)

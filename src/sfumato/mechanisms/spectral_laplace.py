@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from sfumato.curves import supremum
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.additive import Lattice, noised, ratio_up, smallest_scale
+from sfumato.mechanisms.additive import Lattice, noised, ratio_up, smallest_scale, times_up
 from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.queries.functions.question import FunctionQuestion
@@ -61,7 +61,7 @@ class SpectralLaplace:
 
     def guarantee(self, distance: int = 1) -> Pure:
         """What one release costs between tables `distance` units apart."""
-        return Pure(ratio_up(distance * self.query.sensitivity("l1"), self.scale))
+        return Pure(ratio_up(times_up(distance, self.query.sensitivity("l1")), self.scale))
 
     def error(self, beta: float = 0.05) -> float:
         """The noise of the curve of sums over its whole domain, exceeded with probability at most `beta`."""

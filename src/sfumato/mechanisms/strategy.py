@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.mechanisms.additive import ratio_up, smallest_scale
+from sfumato.mechanisms.additive import ratio_up, smallest_scale, times_up
 from sfumato.mechanisms.measuring import Measured
 from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
@@ -65,7 +65,7 @@ class Strategy(Measured):
 
     def guarantee(self, distance: int = 1) -> Pure:
         """What one release costs between tables `distance` units apart."""
-        return Pure(ratio_up(distance * _moved(self.query, self.measurement), self.scale))
+        return Pure(ratio_up(times_up(distance, _moved(self.query, self.measurement)), self.scale))
 
     def margins(self, beta: float) -> npt.NDArray[np.float64]:
         """For each row a distance that its error exceeds with probability at most `beta`."""

@@ -63,7 +63,7 @@ class SyntheticTable(TableRelease):
         pairs, among = self.method["pair_errors"], len(singles) * (len(singles) - 1) // 2
         if pairs:
             typical = sorted(error for _, _, error in pairs)[len(pairs) // 2]
-            words += f"; {len(pairs)} measured pairs of {among}: about {typical:.3f} more"
+            words += f"; {len(pairs)} measured pairs of {among}: about {typical:.3f} more at the resolution measured"
             others = sorted(error for _, _, error in self.method["other_errors"])
             if others:
                 words += f"; other pairs: up to about {others[len(others) // 2]:.3f} more"
