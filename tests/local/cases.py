@@ -19,6 +19,7 @@ from sfumato.local.protocols import (
     SquareWave,
     SubsetSelection,
     SymmetricUnary,
+    Tabulated,
 )
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -38,6 +39,7 @@ CASES = [
     (SubsetSelection.calibrate(1000, Pure(6.0)), CATEGORIES),
     (LocalHashing.calibrate(10, TARGET), CATEGORIES),
     (HadamardResponse.calibrate(10, TARGET), CATEGORIES),
+    (Tabulated.calibrate(10, TARGET), CATEGORIES),
     (LocalLaplace.calibrate(-1, 3, TARGET), NUMBERS),
     (Duchi.calibrate(-1, 3, TARGET), NUMBERS),
     (Piecewise.calibrate(-1, 3, TARGET), NUMBERS),

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
-from sfumato.local.protocols.drawing import GRAIN, check_count, loss, meet
+from sfumato.local.protocols.drawing import GRAIN, check_count, check_target, loss, meet
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import check_reports, shares
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
@@ -78,6 +78,7 @@ class Tabulated(LocalProtocol):
 
         A channel that is best for another purpose may not tell all inputs apart: then `estimate` refuses.
         """
+        check_target(target)
         merged: dict[int, float] = {}
         for subset, low in _even(k, target.epsilon) if utility is None else _best(utility, k, target.epsilon):
             merged[subset] = merged.get(subset, 0.0) + low
