@@ -11,9 +11,9 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 
 # From the bottom up; a module may import its own layer and those before it.
 LAYERS = (
-    "errors", "numeric", "version", "randomness", "privacy", "spaces", "schema", "sampling", "curves", "certificate",
-    "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis", "archive", "local",
-    "auditing", "engines", "ledger", "publishing", "session", "plans", "report", "cli",
+    "errors", "numeric", "version", "disk", "randomness", "privacy", "spaces", "schema", "sampling", "curves",
+    "certificate", "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis", "archive",
+    "local", "auditing", "engines", "ledger", "publishing", "session", "plans", "report", "cli",
 )  # fmt: skip
 # Plots are imported inside the function that draws them.
 LAZY = {("release", "report"), ("local", "report"), ("curves", "report"), ("synthesis", "report")}

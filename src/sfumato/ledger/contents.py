@@ -8,8 +8,8 @@ import os
 import secrets
 from pathlib import Path
 
+from sfumato.disk import sync_directory
 from sfumato.errors import LedgerError
-from sfumato.ledger.database import sync_directory
 
 __all__ = ["INSIDE_BYTES", "beside", "fingerprint", "read_beside", "write_beside"]
 

@@ -16,10 +16,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from sfumato.disk import sync_directory
 from sfumato.errors import LedgerError
 from sfumato.ledger.entries import FORMAT, Entry
 
-__all__ = ["BUSY_SECONDS", "SCHEMA", "create", "insert", "reading", "sync_directory", "writing"]
+__all__ = ["BUSY_SECONDS", "SCHEMA", "create", "insert", "reading", "writing"]
 
 APPLICATION = 0x5346554D  # "SFUM" in the file header tells a ledger from any other SQLite file
 BUSY_SECONDS = 120.0  # a commit takes milliseconds; eight busy writers stay far below this
@@ -114,17 +115,6 @@ def insert(connection: sqlite3.Connection, entry: Entry) -> None:
     """Append one entry inside the current transaction."""
     row = (entry.sequence, entry.body(), entry.hash)
     connection.execute("INSERT INTO entries (sequence, body, hash) VALUES (?, ?, ?)", row)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make names created in a directory survive a power cut."""
-    if os.name == "nt":  # directories cannot be opened there; NTFS journals its names itself
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextlib.contextmanager

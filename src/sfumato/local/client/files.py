@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sfumato.disk import sync_directory
 from sfumato.errors import LedgerError
 
 try:
@@ -56,8 +57,4 @@ def write(path: Path, contents: dict[str, Any]) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(fresh, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_directory(path.parent)

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from sfumato.disk import sync_directory
 from sfumato.errors import SfumatoError
 
 __all__ = ["NEW_ROUND", "CollectionError", "connected", "create"]
@@ -52,19 +53,9 @@ def create(path: Path, digest: str, tally: bytes) -> None:
                 connection.execute("COMMIT")
             with contextlib.suppress(FileExistsError):
                 os.link(draft, path)
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _sync_directory(directory: Path) -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextlib.contextmanager

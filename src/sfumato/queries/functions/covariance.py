@@ -10,14 +10,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato.curves import Covariance, Curve, Divisor, Expansion, Floats, Silence, Surface
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.functions.bandwidths import lattice_of
-from sfumato.queries.functions.means import CurvesDetails, Projection, curves_of, public_rows
+from sfumato.queries.functions.means import CurvesDetails, OfCurves, Projection, curves_of, public_rows
 from sfumato.queries.functions.question import FunctionQuestion, Whole
 from sfumato.queries.query import Query
 from sfumato.schema import Schema
@@ -29,31 +29,20 @@ DEFAULT_WAVES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class CovarianceDetails:
+class CovarianceDetails(OfCurves):
     """The covariance of curves."""
 
     kind: ClassVar[str] = "covariance"
-    curves: CurvesDetails
-
-    def subject(self) -> str:
-        """What is asked."""
-        return f"covariance of {self.curves.words()}"
-
-    def to_record(self) -> dict[str, Any]:
-        """Plain values."""
-        return self.curves.to_record()
+    words: ClassVar[str] = "covariance"
 
     @classmethod
-    def from_record(cls, fields: Mapping[str, Any]) -> CovarianceDetails:
-        """The details that `to_record`, or a plan, describes."""
+    def from_record(cls, fields: Mapping[str, Any]) -> Self:
+        """The details that `to_record`, or a plan, describes; fewer waves than for a mean, unless they are given."""
         return cls(CurvesDetails.from_record(cls.kind, {"waves": DEFAULT_WAVES, **fields}))
 
-    def bind(self, query: Query, schema: Schema) -> CovarianceCurve:
-        """The bound question."""
-        self.curves.check(query, schema)
-        question = CovarianceCurve(query, schema)
-        question.projection.check()
-        return question
+    def question(self, query: Query, schema: Schema) -> CovarianceCurve:
+        """Second moments."""
+        return CovarianceCurve(query, schema)
 
 
 class CovarianceCurve(FunctionQuestion):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from sfumato.queries.query import Query
 from sfumato.schema import Schema
 from sfumato.spaces import Lattice
 
-__all__ = ["CurvesDetails", "MeanCurve", "MeanCurveDetails", "mean_curve"]
+__all__ = ["CurvesDetails", "MeanCurve", "MeanCurveDetails", "OfCurves", "mean_curve"]
 
 BITS = 20  # of the radius, in steps
 CLAMP = 1 << 26  # a coefficient beyond 64 radii is cut there before the ball
@@ -131,31 +131,48 @@ class CurvesDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanCurveDetails:
-    """The mean of curves."""
+class OfCurves:
+    """What questions about curves share: each names its kind, its words and the question it is bound to."""
 
-    kind: ClassVar[str] = "mean_curve"
+    kind: ClassVar[str]
+    words: ClassVar[str]
     curves: CurvesDetails
 
     def subject(self) -> str:
         """What is asked."""
-        return f"mean curve of {self.curves.words()}"
+        return f"{self.words} of {self.curves.words()}"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
         return self.curves.to_record()
 
     @classmethod
-    def from_record(cls, fields: Mapping[str, Any]) -> MeanCurveDetails:
+    def from_record(cls, fields: Mapping[str, Any]) -> Self:
         """The details that `to_record`, or a plan, describes."""
         return cls(CurvesDetails.from_record(cls.kind, fields))
 
-    def bind(self, query: Query, schema: Schema) -> MeanCurve:
+    def bind(self, query: Query, schema: Schema) -> Any:
         """The bound question."""
         self.curves.check(query, schema)
-        question = MeanCurve(query, schema)
+        question = self.question(query, schema)
         question.projection.check()
         return question
+
+    def question(self, query: Query, schema: Schema) -> Any:
+        """The question, not checked yet."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class MeanCurveDetails(OfCurves):
+    """The mean of curves."""
+
+    kind: ClassVar[str] = "mean_curve"
+    words: ClassVar[str] = "mean curve"
+
+    def question(self, query: Query, schema: Schema) -> MeanCurve:
+        """The mean."""
+        return MeanCurve(query, schema)
 
 
 @dataclass(frozen=True)
