@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tables are divided among pr
 
 import numpy as np
 import pandas as pd
+from databases import thresholds
 from scipy.optimize import linprog
 from smooth_tables import KERNELS, LATTICE, SCALINGS, SETS, SIGMAS, Queries, Table, read, say, scaled, tables
 
@@ -316,6 +317,7 @@ def main() -> None:
         found, grown, drawn = [task.result() for task in tasks], later.result(), last.result()
     if chosen.plots:
         plots(chosen.plots, found, grown, drawn)
+    thresholds(5 if chosen.quick else 25)  # more about small databases and components: databases.py
 
 
 if __name__ == "__main__":
