@@ -183,4 +183,4 @@ def _solve(matrix, right):
 
 
 def _is_column(matrix, z):
-    return any(np.array_equal(s * column, z) for column in matrix.T for s in (1, -1)) or not z.any()
+    return any(np.array_equal(s * column, z) for column in matrix.T for s in (1, -1))
