@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 
-__all__ = ["Certificate", "NoBoundKnown", "certificate_from"]
+__all__ = ["Certificate", "NoBoundKnown", "certificate_from", "certified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,17 @@ class NoBoundKnown:
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
         return {"no_bound_known": self.reason}
+
+
+def certified(achieved: float, bound: float, measure: str, bound_name: str, among: str) -> Certificate | NoBoundKnown:
+    """The certificate, unless the bound has vanished.
+
+    >>> certified(2.0, 0.0, "mean absolute error", "b", "m").words()
+    'no bound known: at this much privacy loss the least error is too small to state'
+    """
+    if not 0 < bound < float("inf"):
+        return NoBoundKnown("at this much privacy loss the least error is too small to state")
+    return Certificate(achieved, bound, measure, bound_name, among)
 
 
 def certificate_from(record: dict[str, Any]) -> Certificate | NoBoundKnown:

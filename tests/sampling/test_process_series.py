@@ -9,9 +9,9 @@ from scipy import stats
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes import Series, Torus, series_path, supremum_quantile
 from sfumato.sampling.processes.kernels import Gaussian, Matern12, Matern52, Tensor
+from sfumato.sampling.reals import normals
 from statistical import ALPHA
 
 LINE = Torus((0.0,), (1.0,), (1.6,), (40,))

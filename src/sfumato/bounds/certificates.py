@@ -14,7 +14,7 @@ from sfumato.bounds.packing import packed_mean_square
 from sfumato.bounds.reachability import obstacle
 from sfumato.bounds.staircase import integer_sum_mean_square
 from sfumato.bounds.workloads import certify_workload
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.certificate import Certificate, NoBoundKnown, certified
 from sfumato.privacy.adjacency import AddRemove
 from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.queries.contributions import Segment
@@ -97,9 +97,7 @@ def _fixed_size(question: Any, claim: Any, achieved: float) -> Certificate | NoB
 
 
 def _certificate(achieved: float, least: float, name: str, among: str) -> Certificate | NoBoundKnown:
-    if not 0 < least < math.inf:
-        return NoBoundKnown("at this much privacy loss the least error is too small to state")
-    return Certificate(math.sqrt(achieved), math.sqrt(least), MEASURE, name, among)
+    return certified(math.sqrt(achieved), math.sqrt(max(least, 0.0)), MEASURE, name, among)
 
 
 def _reason(question: Any) -> str:

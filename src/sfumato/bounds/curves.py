@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sfumato.bounds.fixed_size import fixed_size_mean_square
 from sfumato.bounds.integer_tables import concentrated_divergence, pure_divergence
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.certificate import Certificate, NoBoundKnown, certified
 from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.queries.functions.density import Density
 
@@ -42,10 +42,8 @@ def certify_density(question: Density, mechanism: Any) -> Certificate | NoBoundK
     least = float(np.mean([fixed_size_mean_square(spread, size, divergence) for spread in spreads.tolist()]))
     shown = answered.reading.design(points) * answered.worth
     achieved = mechanism.noise.variance * float((shown**2).sum(axis=1).mean()) / size**2
-    if least <= 0:
-        return NoBoundKnown("at this much privacy loss the least error is too small to state")
     name = "Hammersley-Chapman-Robbins along replacements"
-    return Certificate(math.sqrt(achieved), math.sqrt(least), MEASURE, name, among)
+    return certified(math.sqrt(achieved), math.sqrt(max(least, 0.0)), MEASURE, name, among)
 
 
 def _spreads(question: Density) -> tuple[Reals, Reals]:

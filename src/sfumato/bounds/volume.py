@@ -19,7 +19,7 @@ from sfumato.bounds.arguments import positive, probability
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
 from sfumato.sampling.bodies import Hull
-from sfumato.sampling.bodies.reals import normals
+from sfumato.sampling.reals import normals
 
 __all__ = ["Radius", "betting_limit", "cross_polytope_radius", "radius_of_volume", "volume_radius"]
 

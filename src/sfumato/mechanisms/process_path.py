@@ -36,10 +36,10 @@ from sfumato.numeric import round_up
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes import Path, path_from, path_of
 from sfumato.sampling.processes.kernels import Kernel, points_of
 from sfumato.sampling.processes.path import NUGGET
+from sfumato.sampling.reals import normals
 
 __all__ = ["FunctionQuery", "ProcessPath", "ReleasedPath", "density_sensitivity"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class Sanitizing:
             records = np.stack([held[column] for column in part.columns], axis=1)
             columns |= part.decoded(part.release(records, rng)[order])
         record = randomizer.to_record()
-        stamped = Provenance(**{**provenance.to_record(), "parts": (record,)})
+        stamped = replace(provenance, parts=(record,))
         rows = pa.table({column: columns[column] for column in randomizer.columns})
         return SanitizedTable(
             name, rows, randomizer.schema, self.guarantee(), randomizer.certificate(), stamped, self.spend, record

@@ -22,8 +22,8 @@ from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.features import Axis, axes_of
-from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
+from sfumato.queries.whole import WholeTable
 from sfumato.schema import Schema
 
 __all__ = ["UNIT", "Components", "Moments", "pca"]
@@ -94,7 +94,7 @@ def pca(columns: Sequence[str], k: int = 2, *, center: bool = True, radius: floa
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(WholeTable):
     """The second moments behind a query for principal components, as one vector of whole numbers."""
 
     query: Query
@@ -106,16 +106,6 @@ class Moments:
         """The query's own parameters."""
         assert isinstance(self.query.details, Components)
         return self.query.details
-
-    @property
-    def name(self) -> str:
-        """The query's readable name."""
-        return self.query.name
-
-    @property
-    def cells(self) -> Cells:
-        """One cell: the whole table."""
-        return Cells(())
 
     @property
     def size(self) -> int:

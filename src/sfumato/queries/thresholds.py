@@ -18,8 +18,8 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.aggregation import Frequencies
 from sfumato.queries.features import Axis, axes_of
-from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
+from sfumato.queries.whole import WholeTable
 from sfumato.schema import Schema
 from sfumato.spaces import Lattice
 
@@ -82,7 +82,7 @@ def thresholds(column: str, *, points: int = 1000, rows: int | None = None) -> Q
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdGrid:
+class ThresholdGrid(WholeTable):
     """Thresholds bound to a schema; the exact answer is the number of rows in each cell of the grid."""
 
     query: Query
@@ -94,16 +94,6 @@ class ThresholdGrid:
         """The query's own parameters."""
         assert isinstance(self.query.details, Thresholds)
         return self.query.details
-
-    @property
-    def name(self) -> str:
-        """The query's readable name."""
-        return self.query.name
-
-    @property
-    def cells(self) -> Cells:
-        """One cell: the whole table."""
-        return Cells(())
 
     @property
     def dimension(self) -> int:

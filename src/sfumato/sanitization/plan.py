@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.bounds.record import discrete_record_error, record_error
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.certificate import Certificate, NoBoundKnown, certified
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.numeric import ceil_float, floor_float
 from sfumato.privacy.conversions import pure_for
@@ -40,6 +40,8 @@ SHARES = 48  # of the budget that the split hands out
 MOST_POINTS = 64  # of numbers that randomized response is tried on
 LARGEST_LOCAL = 12.0  # epsilon of a record before shuffling
 MOST_ITEMS = 62  # of a set, which travels as the bits of a whole number
+
+MEASURE = "worst mean distance of a record"
 
 Subject = str | Together
 AnyPart = Responses | Noised | Flipped | Block
@@ -98,9 +100,10 @@ class Sanitization:
         only = self.parts[0]
         if len(self.parts) == 1 and isinstance(only, Responses) and isinstance(only.space, Categories):
             least = discrete_record_error(only.size - 1, claim.epsilon, delta)
-            return _certificate(self.error, least, "5.5 of [Jazbec2018]", f"{among}, answers among the categories")
+            name, among = "5.5 of [Jazbec2018]", f"{among}, answers among the categories"
+            return certified(self.error, least, MEASURE, name, among)
         least = record_error(float(len(self.parts)), claim.epsilon, delta)
-        return _certificate(self.error, least, "5.3 of [Jazbec2018], true constant", among)
+        return certified(self.error, least, MEASURE, "5.3 of [Jazbec2018], true constant", among)
 
     def accuracy(self) -> str:
         """The mean error of each column, in words."""
@@ -237,12 +240,6 @@ def _checked(schema: Schema, subjects: list[Subject]) -> list[Subject]:
         if isinstance(space, Subsets) and len(space.of) > MOST_ITEMS:
             raise UnsupportedQuery(f"column {name!r} has more than {MOST_ITEMS} items; declare fewer to sanitize it")
     return subjects
-
-
-def _certificate(achieved: float, least: float, name: str, among: str) -> Certificate | NoBoundKnown:
-    if not 0 < least < math.inf:
-        return NoBoundKnown("at this much privacy loss the least error is too small to state")
-    return Certificate(achieved, least, "worst mean distance of a record", name, among)
 
 
 def _words(part: AnyPart) -> str:

@@ -16,9 +16,8 @@ import numpy as np
 
 from sfumato.curves import Covariance, Curve, Divisor, Expansion, Floats, Silence, Surface
 from sfumato.privacy.adjacency import Replace
-from sfumato.queries.functions.bandwidths import lattice_of
-from sfumato.queries.functions.means import CurvesDetails, OfCurves, Projection, curves_of, public_rows
-from sfumato.queries.functions.question import FunctionQuestion, Whole
+from sfumato.queries.functions.means import CurvesDetails, CurvesQuestion, OfCurves, curves_of
+from sfumato.queries.functions.question import Whole
 from sfumato.queries.query import Query
 from sfumato.schema import Schema
 
@@ -45,8 +44,10 @@ class CovarianceDetails(OfCurves):
         return CovarianceCurve(query, schema)
 
 
-class CovarianceCurve(FunctionQuestion):
+class CovarianceCurve(CurvesQuestion):
     """Second moments about the center; `curve` shows them, `covariance` takes the means off."""
+
+    bits = BITS
 
     @property
     def kind(self) -> str:
@@ -57,17 +58,6 @@ class CovarianceCurve(FunctionQuestion):
     def labels(self) -> tuple[str, ...]:
         """Two points of a curve."""
         return ("point", "other point")
-
-    @property
-    def curves(self) -> CurvesDetails:
-        """The public description of the curves."""
-        assert isinstance(self.query.details, CovarianceDetails)
-        return self.query.details.curves
-
-    @cached_property
-    def projection(self) -> Projection:
-        """The rule for one row."""
-        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema, curves=True), BITS)
 
     @cached_property
     def reading(self) -> Surface:
@@ -83,16 +73,6 @@ class CovarianceCurve(FunctionQuestion):
     def worth(self) -> Floats:
         """A step of a product."""
         return np.full(self.reading.size, self.projection.unit**2 * self.projection.radius)
-
-    @property
-    def divisor(self) -> int | None:
-        """The number of rows, where it is public and none can be left out."""
-        return public_rows(self.query, self.schema, self.curves.columns)
-
-    @property
-    def count_weight(self) -> int:
-        """A third of the radius."""
-        return 0 if self.divisor is not None else self.projection.radius // 3
 
     def sensitivity(self, norm: str) -> float:
         """Products and means of one row; or of two, where products of vectors in the ball are sqrt(2) radii apart."""
@@ -121,10 +101,6 @@ class CovarianceCurve(FunctionQuestion):
             means, count = means + rows.sum(axis=0), count + len(rows)
         tail = [self.count_weight * count] if self.count_weight else []
         return np.concatenate([products, means, np.array(tail, dtype=np.int64)])
-
-    def answer(self, table: Any) -> Whole:
-        """The exact, secret vector."""
-        return self.vector(table.rows(self.curves.columns, self.query.bound_condition(self.schema)))
 
     def covariance(self, output: Whole, mechanism: Any = None) -> Covariance:
         """The covariance with its bands."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ from sfumato.queries.query import Query
 from sfumato.schema import Schema
 from sfumato.spaces import Lattice
 
-__all__ = ["CurvesDetails", "MeanCurve", "MeanCurveDetails", "OfCurves", "mean_curve"]
+__all__ = ["CurvesDetails", "CurvesQuestion", "MeanCurve", "MeanCurveDetails", "OfCurves", "mean_curve"]
 
 BITS = 20  # of the radius, in steps
 CLAMP = 1 << 26  # a coefficient beyond 64 radii is cut there before the ball
@@ -247,8 +248,45 @@ class Projection:
         return out
 
 
-class MeanCurve(FunctionQuestion):
+class CurvesQuestion(FunctionQuestion):
+    """Sums over rows that are curves, each inside its ball; with a private number of rows the count is one more."""
+
+    bits: ClassVar[int]  # of the radius, in steps
+
+    @property
+    def curves(self) -> CurvesDetails:
+        """The public description of the curves."""
+        assert isinstance(self.query.details, OfCurves)
+        return self.query.details.curves
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The rule for one row."""
+        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema, curves=True), self.bits)
+
+    @property
+    def divisor(self) -> int | None:
+        """The number of rows, where it is public and none can be left out."""
+        return public_rows(self.query, self.schema, self.curves.columns)
+
+    @property
+    def count_weight(self) -> int:
+        """A third of the radius."""
+        return 0 if self.divisor is not None else self.projection.radius // 3
+
+    @abstractmethod
+    def vector(self, batches: Any) -> Whole:
+        """The exact, secret sums over batches of coerced rows."""
+
+    def answer(self, table: Any) -> Whole:
+        """The exact, secret vector."""
+        return self.vector(table.rows(self.curves.columns, self.query.bound_condition(self.schema)))
+
+
+class MeanCurve(CurvesQuestion):
     """The mean of the curves of all rows, each inside its ball."""
+
+    bits = BITS
 
     @property
     def kind(self) -> str:
@@ -260,17 +298,6 @@ class MeanCurve(FunctionQuestion):
         """Curves are functions of time, or whatever the points are."""
         return ("point",)
 
-    @property
-    def curves(self) -> CurvesDetails:
-        """The public description of the curves."""
-        assert isinstance(self.query.details, MeanCurveDetails)
-        return self.query.details.curves
-
-    @cached_property
-    def projection(self) -> Projection:
-        """The rule for one row."""
-        return Projection(self.curves, lattice_of(self.curves.columns[0], self.schema, curves=True), BITS)
-
     @cached_property
     def reading(self) -> Expansion:
         """Waves around the center."""
@@ -280,16 +307,6 @@ class MeanCurve(FunctionQuestion):
     def worth(self) -> Floats:
         """The same for all coefficients."""
         return np.full(self.reading.size, self.projection.unit)
-
-    @property
-    def divisor(self) -> int | None:
-        """The number of rows, where it is public and none can be left out."""
-        return public_rows(self.query, self.schema, self.curves.columns)
-
-    @property
-    def count_weight(self) -> int:
-        """A third of the radius."""
-        return 0 if self.divisor is not None else self.projection.radius // 3
 
     def sensitivity(self, norm: str) -> float:
         """A point of the ball and the count; or two points of the ball."""
@@ -307,10 +324,6 @@ class MeanCurve(FunctionQuestion):
             rows = self.projection.rows(batch)
             total, count = total + rows.sum(axis=0), count + len(rows)
         return np.append(total, self.count_weight * count) if self.count_weight else total
-
-    def answer(self, table: Any) -> Whole:
-        """The exact, secret vector."""
-        return self.vector(table.rows(self.curves.columns, self.query.bound_condition(self.schema)))
 
 
 def mean_curve(

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from sfumato.curves import Curve, Divisor, Floats, Padded, Reading, Silence
 from sfumato.errors import UnsupportedQuery
-from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
+from sfumato.queries.whole import WholeTable
 from sfumato.schema import Schema
 
 __all__ = ["FunctionQuestion", "Whole", "plain_question"]
@@ -28,23 +28,13 @@ GUESSED = 1000  # rows, where errors are compared and no size is declared
 
 
 @dataclass(frozen=True)
-class FunctionQuestion(ABC):
+class FunctionQuestion(WholeTable, ABC):
     """A query bound to a schema.  `norm` says which noise the units are for, `coarser` how many waves are left out."""
 
     query: Query
     schema: Schema
     norm: str = "l2"
     coarser: int = 0
-
-    @property
-    def name(self) -> str:
-        """The query's readable name."""
-        return self.query.name
-
-    @property
-    def cells(self) -> Cells:
-        """One: the whole table."""
-        return Cells(())
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import Reals, gammas
+from sfumato.sampling.reals import Reals, gammas
 
 __all__ = ["ORDERS", "Body", "body_noise", "check_dimension", "check_radius", "mean_norm", "rows"]
 

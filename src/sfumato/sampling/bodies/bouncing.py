@@ -21,7 +21,7 @@ from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.facets import FAST, MOST, aim, exit_time, leave, move, point, workroom
 from sfumato.sampling.bodies.frame import Frame
-from sfumato.sampling.bodies.reals import Reals, normals
+from sfumato.sampling.reals import Reals, normals
 
 __all__ = ["Path", "bounce", "burn_in"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.sampling.bodies.reals import Reals
+from sfumato.sampling.reals import Reals
 
 __all__ = ["Diagnostics", "cubic_gap", "diagnose", "effective_size", "features", "split_rhat", "stein_gap"]
 

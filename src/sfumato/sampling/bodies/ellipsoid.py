@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import body
 from sfumato.sampling.bodies.enclosure import growth, solve_bound
-from sfumato.sampling.bodies.reals import Reals, normals, real_matrix, uniforms
+from sfumato.sampling.reals import Reals, normals, real_matrix, uniforms
 
 __all__ = ["Ellipsoid"]
 

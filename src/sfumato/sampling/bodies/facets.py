@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from sfumato.errors import ParameterError
-from sfumato.sampling.bodies.reals import Reals
+from sfumato.sampling.reals import Reals
 
 __all__ = ["Facets", "fresh", "healthy", "leave", "locate", "recompute"]
 

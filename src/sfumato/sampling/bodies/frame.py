@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.sampling.bodies.reals import Reals
+from sfumato.sampling.reals import Reals
 
 __all__ = ["Frame", "distinct_columns", "frame"]
 

@@ -15,7 +15,7 @@ from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.bouncing import Path, refresh, rescale, unit
 from sfumato.sampling.bodies.facets import advance, exit_time, leave, move, point, turn, workroom
 from sfumato.sampling.bodies.frame import Frame
-from sfumato.sampling.bodies.reals import normals
+from sfumato.sampling.reals import normals
 
 __all__ = ["hit_and_run"]
 

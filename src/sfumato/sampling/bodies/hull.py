@@ -15,7 +15,7 @@ from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
 from sfumato.sampling.bodies.frame import Frame, distinct_columns, frame
 from sfumato.sampling.bodies.lp_ball import CrossPolytope
 from sfumato.sampling.bodies.programs import gauge_by_program
-from sfumato.sampling.bodies.reals import Reals, real_matrix, uniforms
+from sfumato.sampling.reals import Reals, real_matrix, uniforms
 
 __all__ = ["Hull"]
 

@@ -20,7 +20,7 @@ from sfumato.sampling.bodies import body
 from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
 from sfumato.sampling.bodies.lp_ball import CrossPolytope, Cube, LpBall
 from sfumato.sampling.bodies.programs import least_norm_preimages
-from sfumato.sampling.bodies.reals import Reals, real_matrix
+from sfumato.sampling.reals import Reals, real_matrix
 
 __all__ = ["Image"]
 

@@ -19,7 +19,7 @@ from sfumato.sampling.bodies import rejection, replacement, simplices
 from sfumato.sampling.bodies.bouncing import bounce
 from sfumato.sampling.bodies.diagnostics import Diagnostics, diagnose
 from sfumato.sampling.bodies.hull import Hull
-from sfumato.sampling.bodies.reals import Reals, exponentials, uniforms
+from sfumato.sampling.reals import Reals, exponentials, uniforms
 
 __all__ = ["METHODS", "knorm", "sampler"]
 

@@ -20,10 +20,10 @@ from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies.body import ORDERS, Body, body_noise
 from sfumato.sampling.bodies.hull import Hull
 from sfumato.sampling.bodies.knorm import knorm, sampler
-from sfumato.sampling.bodies.reals import Reals
 from sfumato.sampling.bodies.sum_zero import SumZeroNoise
 from sfumato.sampling.cube import CubeNoise
 from sfumato.sampling.laplace import DiscreteLaplace
+from sfumato.sampling.reals import Reals
 
 __all__ = ["LatticeNoise", "RoundedNoise", "accuracy_draws", "margins", "mean_norm"]
 

@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import body
 from sfumato.sampling.bodies.enclosure import norm_bound
-from sfumato.sampling.bodies.reals import Reals, exponentials, gammas, uniforms
+from sfumato.sampling.reals import Reals, exponentials, gammas, uniforms
 
 __all__ = ["CrossPolytope", "Cube", "LpBall", "NormBall"]
 

@@ -19,7 +19,7 @@ from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.bouncing import unit
 from sfumato.sampling.bodies.facets import advance, aim, point, turn, workroom
 from sfumato.sampling.bodies.hull import Hull
-from sfumato.sampling.bodies.reals import Reals, normals, uniforms
+from sfumato.sampling.reals import Reals, normals, uniforms
 
 __all__ = ["ball_walk", "grid_walk"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.sampling.bodies.reals import Reals
+from sfumato.sampling.reals import Reals
 
 __all__ = ["gauge_by_program", "least_norm_preimages"]
 

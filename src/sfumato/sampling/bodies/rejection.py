@@ -15,7 +15,7 @@ from numba import njit
 from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.facets import MOST, aim, exit_time, leave, move, point, workroom
-from sfumato.sampling.bodies.reals import Reals, gammas, normals, uniforms
+from sfumato.sampling.reals import Reals, gammas, normals, uniforms
 
 if TYPE_CHECKING:
     from sfumato.sampling.bodies.hull import Hull

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import Reals, exponentials, gammas, uniforms
+from sfumato.sampling.reals import Reals, exponentials, gammas, uniforms
 
 if TYPE_CHECKING:
     from sfumato.sampling.bodies.hull import Hull

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import Reals, exponentials, uniforms
+from sfumato.sampling.reals import Reals, exponentials, uniforms
 
 if TYPE_CHECKING:
     from sfumato.sampling.bodies.hull import Hull

@@ -17,12 +17,12 @@ from scipy import fft
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Gaussian, Kernel, Matern, Periodic, Scaled, Sum, Tensor
 from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.processes.path import MOST_POINTS, NUGGET
 from sfumato.sampling.processes.series import series_path
 from sfumato.sampling.processes.torus import Torus, waves_on_line
+from sfumato.sampling.reals import normals
 
 __all__ = ["GridPath", "grid_path", "is_stationary"]
 

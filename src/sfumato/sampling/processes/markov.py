@@ -18,10 +18,10 @@ from scipy.special import gammainc
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Kernel, Matern, Scaled, kernel_from, points_of
 from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.processes.path import refuse_closed
+from sfumato.sampling.reals import normals
 
 __all__ = ["MarkovPath", "is_markov"]
 

@@ -16,9 +16,9 @@ from scipy.linalg import solve_triangular
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Kernel, kernel_from, points_of
 from sfumato.sampling.processes.kernels.kernel import Reals
+from sfumato.sampling.reals import normals
 
 __all__ = ["MOST_POINTS", "NUGGET", "DensePath", "Path", "refuse_closed"]
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.processes.kernels import Kernel
 from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.processes.torus import Torus
+from sfumato.sampling.reals import normals
 
 __all__ = ["Series", "series_path"]
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from scipy.special import betainc, ndtri
 
 from sfumato.randomness import seeded
-from sfumato.sampling.bodies.reals import normals
 from sfumato.sampling.law import check_beta
 from sfumato.sampling.processes.kernels.kernel import Reals
+from sfumato.sampling.reals import normals
 
 __all__ = ["Basis", "supremum_quantile"]
 
