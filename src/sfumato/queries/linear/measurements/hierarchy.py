@@ -86,13 +86,17 @@ class Hierarchy:
         return np.concatenate(parts)
 
     def norms(self, norm: str) -> tuple[float, float]:
-        """The largest norm of a column, and a bound on that of a difference of two."""
+        """The largest norm of a column, and of a difference of two: cells that part below some level."""
         power = 1 if norm == "l1" else 2
-        own = float(sum(w**power for w in (*self.sums, *self.differences)))
-        top = self.differences[-1] if self.differences else 0
-        apart = 2.0 * sum(w**power for w in (*self.sums[:-1], *self.differences))
-        apart += 2.0 * top**2 if power == 2 else 0.0  # halves of the whole: the entries v and -v differ by 2 v
-        return largest_column(np.array([own]), norm), largest_column(np.array([apart]), norm)
+        own = sum(w**power for w in (*self.sums, *self.differences))
+        below, apart = 0, 0
+        for width, w, v in zip(self.widths, self.sums, self.differences, strict=False):
+            if width >= self.cells:  # no two cells lie in different blocks of this width
+                break
+            below += 2 * w**power
+            apart = max(apart, below + (2 * v) ** power)  # opposite halves of one block: +v and -v in the same place
+            below += 2 * v**power
+        return largest_column(np.array([float(own)]), norm), largest_column(np.array([float(apart)]), norm)
 
     def solve(self, y: Floats) -> Floats:
         """The counts of least squares, along the first axis."""
