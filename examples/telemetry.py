@@ -37,16 +37,16 @@ def main() -> None:
     place.mkdir(parents=True, exist_ok=True)
 
     choice = choose(len(PAGES), Pure(options.epsilon), options.people)
-    collection = Collection("start page of the browser", choice.protocol, PAGES)
+    collection = Collection("start page of the browser", choice.protocol, PAGES, other="other")
     collection.save(place / "browser.json")
     print(f"chosen       {choice}")
 
     values = np.random.default_rng(7).choice(len(PAGES), options.people, p=SHARES)
-    phones = [Client(collection.protocol).report(int(value)) for value in values[:1000]]  # a thousand, one by one
+    phones = [Client(collection).report(PAGES[value]) for value in values[:1000]]  # a thousand, one by one
     rest = collection.protocol.randomize(values[1000:], secure())  # the others at once
     messages = [join(collection.protocol, phones), encode_batch(collection.protocol, rest)]
     (place / "reports.sfr").write_bytes(b"".join(messages))
-    print(f"each phone   {Client(collection.protocol).describe().splitlines()[0]}")
+    print(f"each phone   {Client(collection).describe().splitlines()[0]}")
 
     collector = Collector(collection, place / "browser.journal")
     for receipt in add_file(collector, place / "reports.sfr"):

@@ -2,17 +2,18 @@
 
 import json
 import math
+import threading
 
 import numpy as np
 import pytest
 
 from sfumato.errors import LedgerError, ParameterError, SchemaError
 from sfumato.local.client import Budget, Client, decode_batch
+from sfumato.local.collection import journal
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.intervals import _laplace_sum
-from sfumato.local.collection.journal import Journal
 from sfumato.local.interactive.interaction import Turn
 from sfumato.local.interactive.quantiles import QuantileSearch
 from sfumato.local.protocols import (
@@ -100,7 +101,7 @@ def test_a_key_used_twice_does_not_tell_whether_the_value_changed(tmp_path):
     response = GeneralizedResponse.calibrate(50, Pure(1.0))
     client = Client(response, tmp_path / "memory", Budget(Pure(9.0)))
     first = decode_batch(response, client.report(3, "round 1")).reports
-    for value in (3, 4, None):
+    for value in (3, 4, 49):
         assert decode_batch(response, client.report(value, "round 1")).reports == first
     assert client.budget.remaining().epsilon == pytest.approx(9 - response.guarantee().epsilon, abs=1e-11)
 
@@ -139,21 +140,55 @@ def test_a_message_sent_to_two_pieces_stops_their_merge_and_nothing_else(tmp_pat
         piece.add(Client(response).report(1))
 
 
-def test_a_report_that_arrives_during_a_merge_is_merged_too(tmp_path, monkeypatch):
+@pytest.mark.parametrize("known", [False, True])  # whether the whole has counted the late report already
+@pytest.mark.parametrize("table", ["batches", "tokens"])
+def test_a_report_that_arrives_during_a_merge_waits_and_goes_to_the_whole(tmp_path, monkeypatch, table, known):
+    """Whatever arrives at the piece while its marks are copied, nothing is lost and nothing counted twice."""
     response = GeneralizedResponse.calibrate(4, Pure(1.0))
     collection = Collection("pieces", response)
     whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
     piece.add(Client(response).report(1))
-    late, freeze = [Client(response).report(2)], Journal.freeze
+    late, found = Client(response).report(2), []
+    if known:
+        whole.add(late)
 
-    def freeze_late(journal):
-        while late:
-            assert piece.add(late.pop()).accepted == 1
-        return freeze(journal)
+    def send():
+        try:
+            found.append(piece.add(late).accepted)
+        except CollectionError as refused:
+            found.append(str(refused))
 
-    monkeypatch.setattr(Journal, "freeze", freeze_late)
-    assert whole.merge(piece).accepted == 2
-    assert whole.state.tally.sum() == 2
+    sender, take = threading.Thread(target=send), journal._take_marks
+
+    def take_late(connection, source, name, width):
+        take(connection, source, name, width)
+        if name == table:
+            sender.start()
+            sender.join(0.2)
+            assert not found  # it waits for the merge
+
+    monkeypatch.setattr(journal, "_take_marks", take_late)
+    assert whole.merge(piece).accepted == 1
+    sender.join()
+    assert "frozen" in found[0]
+    assert "send reports there" in found[0]
+    assert whole.add(late).before is known
+    assert whole.state.reports == whole.state.tally.sum() == 2
+
+
+def test_a_merge_that_dies_after_freezing_is_done_again(tmp_path, monkeypatch):
+    response = GeneralizedResponse.calibrate(4, Pure(1.0))
+    collection = Collection("pieces", response)
+    whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
+    piece.add(Client(response).report(1))
+    record = journal._record
+    monkeypatch.setattr(journal, "_record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        whole.merge(piece)
+    monkeypatch.setattr(journal, "_record", record)
+    assert whole.state.reports == 0
+    assert whole.merge(piece).accepted == 1
+    assert whole.state.reports == 1
 
 
 @pytest.mark.parametrize("part", [{"labels": 5}, {"labels": "ab"}, {"protocol": {"type": ["grr"]}}, {"protocol": {}}])

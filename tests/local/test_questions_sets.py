@@ -125,7 +125,7 @@ def test_a_diary_repeats_itself_and_never_answers_for_more_values_than_it_may(tm
 
     first = [sent(value) for value in (5, 6, 7)]
     assert [sent(value) for value in (5, 6, 7, 5)] == [*first, first[0]]
-    assert [sent(value) for value in (8, 9, None, "x")] == [first[0]] * 4
+    assert [sent(value) for value in (8, 9, 999)] == [first[0]] * 3
     again = Diary(Longitudinal(protocol, 3), tmp_path / "diary", bits=seeded(99))
     assert int(decode_batch(protocol, again.report(6)).reports[0]) == first[1]
     with pytest.raises(LedgerError, match="another protocol"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.files import locked, read, write
 from sfumato.local.client.wire import encode_batch
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Reports
 from sfumato.local.protocols.rappor import Rappor
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -22,6 +23,25 @@ from sfumato.privacy.guarantees import Approximate, Pure
 __all__ = ["Client"]
 
 FORMAT = "sfumato-memory/1"
+
+
+class Declared(Protocol):
+    """What a client needs of a collection (`collection.declaration.Collection`)."""
+
+    @property
+    def protocol(self) -> LocalProtocol:
+        """The protocol, with all its parameters."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of its categories."""
+        ...
+
+    @property
+    def other(self) -> str | None:
+        """The label of unknown and missing values."""
+        ...
 
 
 class Client:
@@ -34,29 +54,33 @@ class Client:
     paid for (or its `key` was used before), the answer kept last is sent again: a value never decides whether a report
     is sent.
 
+    Made of a collection, it takes labels; made of a bare protocol, positions and numbers.  A value that is not of the
+    domain is refused before anything is spent or sent, unless the collection declares `other` (`protocols.owned`).
+
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> client = Client(GeneralizedResponse.calibrate(10, Pure(1.0)))
     >>> len(client.report(3))
     49
     """
 
-    __slots__ = ("_bits", "_memory", "budget", "protocol")
+    __slots__ = ("_bits", "_memory", "_names", "budget", "protocol")
 
     def __init__(
         self,
-        protocol: LocalProtocol,
+        source: LocalProtocol | Declared,
         memory: str | Path | None = None,
         budget: Budget | None = None,
         bits: Bits | None = None,
     ) -> None:
-        self.protocol = protocol
+        self.protocol: LocalProtocol = source if isinstance(source, LocalProtocol) else source.protocol
+        self._names = Names() if isinstance(source, LocalProtocol) else Names(source.labels, source.other)
         self.budget = budget
         self._memory = None if memory is None else Path(memory)
         self._bits: Bits = SystemBits() if bits is None else bits
 
     def report(self, value: object, key: str | None = None) -> bytes:
-        """The message to send for a value of any kind; `key` names the round for the budget, once."""
-        values = _single(value)
+        """The message to send for a value of the domain; `key` names the round for the budget, once."""
+        values = _single(self.protocol.owned(value, self._names))
         if self._memory is None:
             self._charge(self.protocol.guarantee(), key)
             return self._message(self.protocol.randomize(values, self._bits))

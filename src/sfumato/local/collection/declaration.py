@@ -20,9 +20,10 @@ from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.questions import QUESTIONS, question_from
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["FORMAT", "Collection"]
+__all__ = ["FORMAT", "WITH_OTHER", "Collection"]
 
 FORMAT = "sfumato-collection/1"
+WITH_OTHER = "sfumato-collection/2"  # the same with a part `other`; one that declares none is written as before
 LONGEST = 200  # characters of a name
 CHANNELS: dict[str, type[Threshold | Prefixes]] = {kind.name: kind for kind in (Threshold, Prefixes)}
 
@@ -30,6 +31,9 @@ CHANNELS: dict[str, type[Threshold | Prefixes]] = {kind.name: kind for kind in (
 @dataclass(frozen=True, slots=True)
 class Collection:
     """One protocol under one name; `labels` are the public names of what it estimates, in order.
+
+    `other` is the label that a client gives to a value that is none of them, or missing; without it such a value is
+    refused where it is.
 
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> pets = Collection("pets", GeneralizedResponse.calibrate(3, Pure(1.0)), ("cat", "dog", "other"))
@@ -40,15 +44,20 @@ class Collection:
     name: str
     protocol: LocalProtocol
     labels: tuple[str, ...] = ()
+    other: str | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and 0 < len(self.name.strip()) <= LONGEST):
             raise ParameterError(f"name must be a text of 1 to {LONGEST} characters that says what is collected")
+        if not all(isinstance(label, str) for label in self.labels):
+            raise ParameterError("labels must be texts")
         if len(set(self.labels)) != len(self.labels):
             raise ParameterError("labels must be different from each other")
         expected = getattr(self.protocol, "k", len(self.labels))
         if self.labels and self.protocol.goal == "frequencies" and len(self.labels) != expected:
             raise ParameterError(f"labels must name all {expected} categories, got {len(self.labels)}")
+        if self.other is not None and (self.other not in self.labels or self.protocol.goal != "frequencies"):
+            raise ParameterError("other must be one of the labels, of a protocol for categories or sets")
 
     @property
     def digest(self) -> str:
@@ -62,25 +71,26 @@ class Collection:
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
-        return {
-            "format": FORMAT, "name": self.name, "labels": list(self.labels), "protocol": self.protocol.to_record(),
-        }  # fmt: skip
+        held = {"name": self.name, "labels": list(self.labels), "protocol": self.protocol.to_record()}
+        return {"format": FORMAT, **held} if self.other is None else {"format": WITH_OTHER, **held, "other": self.other}
 
     @classmethod
     def from_record(cls, record: Any) -> Collection:
         """What `to_record` wrote, or a person with `epsilon` in place of a protocol's inner parameters."""
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
+        if not isinstance(record, dict) or record.get("format") not in (FORMAT, WITH_OTHER):
             raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
-        extra = record.keys() - {"format", "name", "labels", "protocol"}
+        parts = {"format", "name", "labels", "protocol"} | ({"other"} if record["format"] == WITH_OTHER else set())
+        extra = record.keys() - parts
         if extra or not isinstance(record.get("protocol"), dict):
             raise SchemaError(
-                f"a collection has format, name, labels and protocol; not {', '.join(sorted(extra)) or 'less'}"
+                f"a collection of this format has {', '.join(sorted(parts))}; not {', '.join(sorted(extra)) or 'less'}"
             )
         held = record.get("labels", [])
         if not isinstance(held, list) or not isinstance(record["protocol"].get("type"), str):
             raise SchemaError("labels must be a list of names, and a protocol needs a type, its name")
         labels = tuple(str(label) for label in held)
-        return cls(record.get("name", ""), _protocol(dict(record["protocol"]), len(labels)), labels)
+        protocol = _protocol(dict(record["protocol"]), len(labels))
+        return cls(record.get("name", ""), protocol, labels, record.get("other"))
 
     @classmethod
     def read(cls, path: str | Path) -> Collection:

@@ -141,8 +141,9 @@ class Journal:
     def merge(self, other: Journal) -> Folded:
         """Take in the open round of another journal of the same collection, once; the other one is frozen before.
 
-        A token or batch that both have seen is a replay across pieces; the tally cannot be split any more, so the
-        merge is refused, and neither journal changes.
+        Both are locked meanwhile, so no report arrives between the copying of marks and the freezing.  A token or
+        batch that both have seen is a replay across pieces; the tally cannot be split any more, so the merge is
+        refused, and neither journal changes.  If this process dies when the other one is frozen already, merge again.
         """
         if other.piece == self.piece:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
@@ -153,27 +154,17 @@ class Journal:
             if seen is not None:
                 accepted, refused = json.loads(seen[0])
                 return Folded(accepted, refused, before=True)
-            piece, frozen = None, other.round()
-            connection.execute("SAVEPOINT piece")
-            while piece is None or not _same(piece, frozen):  # again if a report came in before it was frozen
-                piece = frozen
+            with other._writing() as source:
+                piece = _newest(source)
                 if state.number != piece.number:
                     raise CollectionError(f"the piece is in round {piece.number}, this journal in round {state.number}")
-                connection.execute("ROLLBACK TO piece")
-                with other._reading() as source:
-                    _take_marks(connection, source, "batches", 3)
-                    _take_marks(connection, source, "tokens", 1)
-                frozen = other.freeze()
+                _take_marks(connection, source, "batches", 3)
+                _take_marks(connection, source, "tokens", 1)
+                source.execute("UPDATE terms SET frozen = 1")  # on disk before it counts here: it cannot grow any more
             _record(connection, state, piece.reports, piece.tally, piece.refused)
             receipt = json.dumps([piece.reports, piece.refused])
             connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, b"", receipt))
         return Folded(piece.reports, piece.refused)
-
-    def freeze(self) -> Round:
-        """Refuse everything from now on, so that a piece that was merged elsewhere cannot grow."""
-        with self._writing() as connection:
-            connection.execute("UPDATE terms SET frozen = 1")
-        return self.round()
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -269,17 +260,16 @@ def _latest(connection: sqlite3.Connection, path: Path) -> Round:
     """The open round, of a journal that is not frozen."""
     if connection.execute("SELECT frozen FROM terms").fetchone() != (0,):
         raise CollectionError(f"journal {path} is frozen, since it was merged into another; send reports there")
+    return _newest(connection)
+
+
+def _newest(connection: sqlite3.Connection) -> Round:
     return _round(connection.execute("SELECT * FROM rounds ORDER BY round DESC LIMIT 1").fetchone())
 
 
 def _round(row: tuple[int, int, int, bytes, str]) -> Round:
     tally = np.frombuffer(row[3], dtype="<i8").astype(np.int64)
     return Round(row[0], bool(row[1]), row[2], tally, json.loads(row[4]))
-
-
-def _same(first: Round, second: Round) -> bool:
-    counts = (first.number, first.reports, first.refused) == (second.number, second.reports, second.refused)
-    return counts and bool(np.array_equal(first.tally, second.tally))
 
 
 def _bytes(tally: Tally) -> bytes:

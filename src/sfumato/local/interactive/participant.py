@@ -16,6 +16,7 @@ from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.wire import encode_batch
 from sfumato.local.interactive.interaction import Interaction, Transcript
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol
 
 __all__ = ["Participant"]
@@ -55,7 +56,7 @@ class Participant:
         """The message for this user's turn; `key` names the interaction (and the user's turn in it), spent once."""
         channel = self.channel(transcript)
         values = np.empty(1, dtype=object)
-        values[0] = value
+        values[0] = channel.owned(value, Names())
         self.budget.spend(channel.guarantee(), key)
         return encode_batch(channel, channel.randomize(values, self._bits))
 

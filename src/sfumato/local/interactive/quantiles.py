@@ -28,6 +28,7 @@ from sfumato.errors import ParameterError
 from sfumato.local.interactive.interaction import Interaction, Transcript, checked
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.generalized import GeneralizedResponse
+from sfumato.local.protocols.owned import Names, position
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
 from sfumato.local.questions.limits import binomial, surely_above, surely_below
 from sfumato.local.questions.mapped import Mapped
@@ -60,6 +61,10 @@ class Threshold(Mapped):
     def inner(self) -> LocalProtocol:
         """The binary response."""
         return self.response
+
+    def owned(self, value: object, names: Names) -> int:
+        """A cell."""
+        return position(value, self.cells_of_value)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """0 at or below the threshold, 1 above; values outside the cells count as the last cell."""

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, checked
+from sfumato.local.protocols.owned import UNSENT, Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
 from sfumato.local.questions.limits import binomial, binomial_threshold
 from sfumato.local.questions.mapped import Mapped
@@ -59,6 +60,12 @@ class Prefixes(Mapped):
     def inner(self) -> LocalProtocol:
         """The frequency protocol."""
         return self.response
+
+    def owned(self, value: object, names: Names) -> str:
+        """A text; what begins with no candidate has a category of its own."""
+        if not isinstance(value, str):
+            raise ParameterError(f"a value must be a text; {UNSENT}")
+        return value
 
     def coerce(self, values: Any) -> npt.NDArray[np.int64]:
         """The longest candidate that each string begins with."""

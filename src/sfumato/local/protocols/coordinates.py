@@ -27,6 +27,7 @@ from sfumato.local.protocols.hybrid import Hybrid
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import Number
+from sfumato.local.protocols.owned import Names, vector
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Places, Reports, Tally
 from sfumato.local.protocols.window import OptimizedWindow
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -67,6 +68,10 @@ class SampledCoordinates(LocalProtocol):
     def guarantee(self) -> Pure | Approximate:
         """What one report costs."""
         return self.inner.guarantee()
+
+    def owned(self, value: object, names: Names) -> list[float]:
+        """A vector of this dimension."""
+        return vector(value, self.dimension)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Places of all coordinates on the inner lattice, a row a person."""

@@ -25,6 +25,7 @@ from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
 from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -79,6 +80,10 @@ class GeneralizedResponse(LocalProtocol):
         """What one report costs: p <= e^epsilon q + delta, solved for epsilon."""
         epsilon = loss((self.truthful + self._lie - Fraction(self.delta)) / self._lie)
         return Approximate(epsilon, self.delta) if self.delta else Pure(epsilon)
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.k)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Positions; everything outside [0, k) counts as the last category."""

@@ -28,6 +28,7 @@ from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
 from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import check_reports, shares
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.local.protocols.transforms import hadamard
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -80,6 +81,10 @@ class HadamardResponse(LocalProtocol):
     def guarantee(self) -> Pure:
         """What one report costs: uniform on a half block, against uniform on all."""
         return Pure(loss(1 + 2 * self.informed * self.blocks / (1 - self.informed)))
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.k)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Positions; everything outside [0, k) counts as the last category."""

@@ -32,6 +32,7 @@ from sfumato.local.protocols.drawing import check_coin, check_count, coins, grai
 from sfumato.local.protocols.fields import ORDERS, Field, field
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -91,6 +92,10 @@ class LocalHashing(LocalProtocol):
     def guarantee(self) -> Pure:
         """What one report costs: the hash function says nothing, the hash is randomized response."""
         return Pure(loss(1 + self.truthful * self.g / (1 - self.truthful)))
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.k)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Positions; everything outside [0, k) counts as the last category."""

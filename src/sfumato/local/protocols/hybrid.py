@@ -29,6 +29,7 @@ from sfumato.local.protocols.duchi import Duchi
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import STEPS, Number, Places
+from sfumato.local.protocols.owned import Names, number
 from sfumato.local.protocols.piecewise import Piecewise
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -92,6 +93,10 @@ class Hybrid(LocalProtocol):
     def guarantee(self) -> Pure:
         """What one report costs."""
         return Pure(max(part.guarantee().epsilon for part in self.parts))
+
+    def owned(self, value: object, names: Names) -> float:
+        """A number."""
+        return number(value)
 
     def coerce(self, values: npt.ArrayLike) -> Places:
         """Places on the lattice: clipped, rounded to the nearest; what is not a number counts as the middle."""

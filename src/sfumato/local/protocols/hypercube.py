@@ -29,6 +29,7 @@ from sfumato.local.protocols.coercion import vectors
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import STEPS, Places, check_interval, places
+from sfumato.local.protocols.owned import Names, vector
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -78,6 +79,10 @@ class Hypercube(LocalProtocol):
     def guarantee(self) -> Pure:
         """What one report costs: the right half of the cube against the wrong one."""
         return Pure(loss(self.toward / (1 - self.toward)))
+
+    def owned(self, value: object, names: Names) -> list[float]:
+        """A vector of this dimension."""
+        return vector(value, self.dimension)
 
     def coerce(self, values: npt.ArrayLike) -> Places:
         """Places on the lattice, a row a person."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import numbers
 from sfumato.local.protocols.linear import check_reports
+from sfumato.local.protocols.owned import Names, number
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Places, Reports, Tally
 
 __all__ = ["STEPS", "Number", "Places", "check_interval", "places"]
@@ -50,6 +51,10 @@ class Number(LocalProtocol):
     @abstractmethod
     def spread(self, place: Places) -> Floats:
         """The variance of the score of a report from each of these places."""
+
+    def owned(self, value: object, names: Names) -> float:
+        """A number."""
+        return number(value)
 
     def coerce(self, values: npt.ArrayLike) -> Places:
         """Places on the lattice: clipped, rounded to the nearest; what is not a number counts as the middle."""

@@ -29,6 +29,7 @@ from sfumato.local.protocols.coercion import vectors
 from sfumato.local.protocols.drawing import check_coin, check_count, check_target, coins, grains, loss, meet
 from sfumato.local.protocols.floating import normals, units
 from sfumato.local.protocols.linear import check_reports
+from sfumato.local.protocols.owned import Names, vector
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -90,6 +91,10 @@ class PrivUnit(LocalProtocol):
         q = Fraction(self._cap.low)
         ratio = self.toward * (1 - q) / ((1 - self.toward) * q)
         return Pure(loss(ratio), assumptions=frozenset(["real-arithmetic"]))
+
+    def owned(self, value: object, names: Names) -> list[float]:
+        """A vector of this dimension."""
+        return vector(value, self.dimension)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The vectors that count, in steps of the report."""

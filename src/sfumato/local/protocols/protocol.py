@@ -4,7 +4,8 @@ The life of a protocol: `calibrate(domain, target)` chooses it, `randomize` runs
 cross the wire, `tally` turns reports into statistics that add up over pieces, `estimate` makes them unbiased,
 `variance` says how far off they are.  `guarantee` is the exact loss of the channel that is really drawn, rounded up.
 
-A value outside the domain never raises: `randomize` coerces it by the rule its class documents.
+In a column, a value outside the domain never raises: `randomize` coerces it by the rule its class documents.  An owner
+who answers alone goes through `owned`, which refuses what is not of the domain.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, ReportError
+from sfumato.local.protocols.owned import Names
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Places", "Reports", "Tally", "Words"]
@@ -59,6 +61,10 @@ class LocalProtocol(ABC):
     @abstractmethod
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The places in the domain that `values` count as, by the class's public rule; no value raises."""
+
+    @abstractmethod
+    def owned(self, value: object, names: Names) -> object:
+        """One owner's value as this domain has it; what is not of the domain is refused (`owned`)."""
 
     @abstractmethod
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:

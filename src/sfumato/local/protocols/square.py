@@ -28,6 +28,7 @@ from sfumato.local.protocols.drawing import check_coin, check_count, check_targe
 from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import check_reports
 from sfumato.local.protocols.numbers import Places, check_interval, places
+from sfumato.local.protocols.owned import Names, number
 from sfumato.local.protocols.piecewise import draw, informed, window_channel, window_ratio
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
@@ -84,6 +85,10 @@ class SquareWave(LocalProtocol):
     def guarantee(self) -> Pure:
         """What one report costs: inside a window against outside."""
         return Pure(loss(window_ratio(self.informed, self.window, self.cells)))
+
+    def owned(self, value: object, names: Names) -> float:
+        """A number."""
+        return number(value)
 
     def coerce(self, values: npt.ArrayLike) -> Places:
         """Places on the lattice: clipped, rounded to the nearest; what is not a number counts as the middle."""

@@ -29,6 +29,7 @@ from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
 from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Places, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -85,6 +86,10 @@ class SubsetSelection(LocalProtocol):
     def guarantee(self) -> Pure:
         """What one report costs: a set with the one category and without the other."""
         return Pure(loss(self.inclusion * (self.k - self.size) / ((1 - self.inclusion) * self.size)))
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.k)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Positions; everything outside [0, k) counts as the last category."""

@@ -28,6 +28,7 @@ from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import GRAIN, check_count, check_target, loss, meet
 from sfumato.local.protocols.layouts import unsigned
 from sfumato.local.protocols.linear import check_reports, shares
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -99,6 +100,10 @@ class Tabulated(LocalProtocol):
             row = [high if subset >> x & 1 else low for subset, low, high in parts]
             rows.append([*row, ONE - sum(row)])
         return rows
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.k)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Positions; everything outside [0, k) counts as the last category."""

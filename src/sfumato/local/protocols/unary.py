@@ -27,6 +27,7 @@ from sfumato.local.protocols.bitmaps import clean, column_sums, random_bits, row
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.drawing import GRAIN, check_coin, check_count, coins, grains, loss, meet
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Reports, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
@@ -62,6 +63,10 @@ class Unary(LocalProtocol):
         """What one report costs: two categories differ in two bits."""
         p, q = self.own, self.other
         return Pure(loss(p * (1 - q) / ((1 - p) * q)))
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.bits)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Positions; everything outside [0, k) counts as the last category."""

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.linear import shares
+from sfumato.local.protocols.owned import UNSENT, Names, listed, position
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
 from sfumato.local.questions.limits import binomial
 from sfumato.local.questions.moments import supports
@@ -79,6 +80,13 @@ class Marginals(Split):
     def parts(self) -> tuple[LocalProtocol, ...]:
         """One for each table."""
         return self.tables
+
+    def owned(self, value: object, names: Names) -> list[int]:
+        """A position for each attribute; labels name the attributes, not their values."""
+        entries = listed(value, what := f"a list of {len(self.sizes)} positions, one for each attribute")
+        if len(entries) != len(self.sizes):
+            raise ParameterError(f"a value must be {what}; {UNSENT}")
+        return [position(entry, size) for entry, size in zip(entries, self.sizes, strict=True)]
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """A row of positions for each owner."""

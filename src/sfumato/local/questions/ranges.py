@@ -27,6 +27,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.linear import shares
+from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
 from sfumato.local.questions.limits import bernstein_sum
 from sfumato.local.questions.moments import supports
@@ -97,6 +98,10 @@ class Ranges(Split):
     def parts(self) -> tuple[LocalProtocol, ...]:
         """One for each level, top down."""
         return self.levels
+
+    def owned(self, value: object, names: Names) -> int:
+        """A label, or a position."""
+        return names.position(value, self.k)
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Cells."""

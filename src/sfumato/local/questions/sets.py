@@ -26,6 +26,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.drawing import uniform
 from sfumato.local.protocols.linear import shares
+from sfumato.local.protocols.owned import Names, listed
 from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Tally
 from sfumato.local.questions.limits import binomial
 from sfumato.local.questions.mapped import Mapped
@@ -71,6 +72,10 @@ class Sets(Mapped):
     def inner(self) -> LocalProtocol:
         """The protocol of k + 1 categories."""
         return self.response
+
+    def owned(self, value: object, names: Names) -> list[int]:
+        """A list or set of items, each a label or a position."""
+        return [names.position(item, self.k) for item in listed(value, "a list or set of items")]
 
     def coerce(self, values: Any) -> npt.NDArray[np.int64]:
         """The distinct known items of each set in order, filled up with k to one length; what is no set is empty."""
