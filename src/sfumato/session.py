@@ -29,7 +29,7 @@ from sfumato.publishing import Publication, Recipe
 from sfumato.publishing.sanitized import Sanitizing
 from sfumato.publishing.synthetic import SynthesisPreview, Synthesizing
 from sfumato.queries import Query, Question, bind
-from sfumato.queries.binding import bind_discovered
+from sfumato.queries.binding import STAND_INS, bind_discovered
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.workload import Workload
 from sfumato.queries.popular import Popular
@@ -283,7 +283,7 @@ def _parts(question: Question, spend: Guarantee, allow: frozenset[str]) -> list[
         options(question, spend)  # refuses, and says what to spend
     assert isinstance(spend, Approximate)
     half = Approximate(spend.epsilon / 2, spend.delta)
-    over_keys = bind_discovered(question, ("", " "))  # two keys stand for the unknown number of them
+    over_keys = bind_discovered(question, STAND_INS)
     return [
         (options(question, half)[0], question),
         (options(over_keys, Pure(half.epsilon))[0], over_keys),

@@ -52,15 +52,23 @@ def _rows(release: Release) -> list[tuple[str, str, str]]:
     columns = release.table().to_pydict()
     shown = answers(release)
     rows = [_cell(release, dict(zip(shown.headings, row, strict=True))) for row in shown.rows]
-    if hasattr(release.question, "curve"):  # a function: some of its points, in order
-        rows, columns = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN], {}
-    if "estimate" in columns and "probability" not in columns and len(rows) > SHOWN + 1:
-        ordered = release.question.query.kind == "workload" or release.question.cells.keys[0].starts is not None
-        order = sorted(range(len(rows)), key=lambda i: 0 if ordered else -columns["estimate"][i])
-        rows = [rows[i] for i in order]
+    keys = release.question.cells.keys
+    if len(rows) > SHOWN + 1 and not keys and _is_function(release):  # some of its points, in order
+        rows = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN]
+    elif "estimate" in columns and "probability" not in columns and _by_size(release, keys):
+        rows = [rows[i] for i in sorted(range(len(rows)), key=lambda i: -columns["estimate"][i])]
     if len(rows) > SHOWN + 1:
         return [*rows[:SHOWN], (f"… {len(rows) - SHOWN:,} more", "", "")]
     return rows or [("no key found", "", "")]
+
+
+def _is_function(release: Release) -> bool:
+    return hasattr(release.question, "curve") or release.question.query.kind == "thresholds"
+
+
+def _by_size(release: Release, keys: tuple[Any, ...]) -> bool:
+    """Whether the rows have no order of their own, so that the largest are the ones to show."""
+    return bool(keys) and release.question.query.kind != "workload" and keys[0].starts is None
 
 
 def _cell(release: Release, row: dict[str, str]) -> tuple[str, str, str]:

@@ -16,7 +16,7 @@ from sfumato.queries.variance import Variance
 from sfumato.queries.vector import VectorQuestion, numeric_space
 from sfumato.schema import Schema
 
-__all__ = ["QUESTIONS", "Question", "bind", "bind_discovered"]
+__all__ = ["QUESTIONS", "STAND_INS", "Question", "bind", "bind_discovered"]
 
 Question = VectorQuestion | Quantiles | Popular | Keys
 
@@ -30,6 +30,7 @@ QUESTIONS: dict[str, type[VectorQuestion] | type[Quantiles] | type[Popular]] = {
     "top": Popular,
 }
 
+STAND_INS = ("", " ")  # two keys stand for the unknown number of them, wherever only public quantities count
 WIDEST_SQUARED = 2**30  # the square of a wider range, times a row, would not fit in 64 bits
 
 
@@ -43,16 +44,37 @@ def bind(query: Query, schema: Schema) -> Question:
     """
     if query.column is not None:
         schema.space(query.column)
-    if any(isinstance(key, Discovered) for key in query.keys):
-        if len(query.keys) > 1:
-            raise UnsupportedQuery("discovered(...) must be the only key of its query")
-        return Keys(query, schema)
     query.bound_condition(schema)
+    if any(isinstance(key, Discovered) for key in query.keys):
+        return _bind_keys(query, schema)
     if query.details is not None:
         return query.details.bind(query, schema)  # type: ignore[no-any-return]
     if query.kind == "workload":
         return bind_workload(query, schema)
-    cells = bind_cells(query.keys, schema)
+    return _over(query, schema, bind_cells(query.keys, schema))
+
+
+def bind_discovered(question: Keys, keys: tuple[str, ...]) -> VectorQuestion | Quantiles | Popular:
+    """The question over the keys that were discovered, which are public by then."""
+    return _over(question.query, question.schema, Cells((Key(question.column, keys),)))
+
+
+def _bind_keys(query: Query, schema: Schema) -> Keys:
+    """The discovery of keys, once the question over them is known to be one that can be asked."""
+    if len(query.keys) > 1:
+        raise UnsupportedQuery("discovered(...) must be the only key of its query")
+    if query.kind not in QUESTIONS:
+        raise UnsupportedQuery(
+            f"a {query.kind} query takes no discovered keys, since its cells must be public; "
+            f"ask one of {', '.join(QUESTIONS)} by discovered(...)"
+        )
+    question = Keys(query, schema)
+    bind_discovered(question, STAND_INS)
+    return question
+
+
+def _over(query: Query, schema: Schema, cells: Cells) -> VectorQuestion | Quantiles | Popular:
+    """The question over bound cells."""
     if query.kind in ("sum", "mean", "variance", "quantiles"):
         width = numeric_space(query, schema).lattice.width
         if query.kind == "variance" and width > WIDEST_SQUARED:
@@ -61,9 +83,3 @@ def bind(query: Query, schema: Schema) -> Question:
                 "declare a larger step"
             )
     return QUESTIONS[query.kind](query, schema, cells)
-
-
-def bind_discovered(question: Keys, keys: tuple[str, ...]) -> VectorQuestion | Quantiles | Popular:
-    """The question over the keys that were discovered, which are public by then."""
-    cells = Cells((Key(question.column, keys),))
-    return QUESTIONS[question.query.kind](question.query, question.schema, cells)

@@ -73,9 +73,11 @@ class GaussianMixture:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> GaussianMixture:
         """What `to_record`, or a plan, describes."""
-        _check_parts(cls.kind, record, cls.parts)
+        _check_parts(cls.kind, record, cls.parts, "weights")
         centers = tuple(tuple(float(value) for value in center) for center in record["centers"])
-        return cls(tuple(record["columns"]), centers, record["sigma"], tuple(record["weights"]))
+        weights = record.get("weights")
+        given = equal_weights(len(centers)) if weights is None else tuple(weights)
+        return cls(tuple(record["columns"]), centers, record["sigma"], given)
 
     def bind(self, query: Query, schema: Schema) -> Any:
         """The question about a table with this schema."""
@@ -208,8 +210,13 @@ def gaussian_mixture(
     (K, B)-smooth with B = |weights|_1 for every K up to sigma^2.
     """
     points = tuple(tuple(float(value) for value in center) for center in centers)
-    given = tuple(weights) if weights is not None else (1 / len(points),) * len(points) if points else ()
+    given = equal_weights(len(points)) if weights is None else tuple(weights)
     return Query("gaussian-mixture", details=GaussianMixture(tuple(columns), points, float(sigma), given))
+
+
+def equal_weights(count: int) -> tuple[float, ...]:
+    """Weights that add up to 1."""
+    return (1 / count,) * count if count else ()
 
 
 def smooth(columns: Sequence[str], terms: Mapping[tuple[int, ...], float]) -> Query:
@@ -283,8 +290,8 @@ def _check_numbers(name: str, values: Sequence[float]) -> None:
             raise ParameterError(f"{name} must be finite numbers of at most {LARGEST:g} in size, got {value!r}")
 
 
-def _check_parts(kind: str, record: Mapping[str, Any], parts: tuple[str, ...]) -> None:
-    if record.keys() != set(parts):
+def _check_parts(kind: str, record: Mapping[str, Any], parts: tuple[str, ...], optional: str = "") -> None:
+    if record.keys() | {optional} != {*parts, optional}:
         raise SchemaError(f"a {kind} query has the parts {', '.join(parts)} (and where), no others and none less")
 
 

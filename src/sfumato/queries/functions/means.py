@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.curves import Axis, Cosine, Expansion, Floats, Fourier
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.privacy.adjacency import Replace
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.privacy.adjacency import Person, Replace
 from sfumato.queries.functions.bandwidths import lattice_of
 from sfumato.queries.functions.question import FunctionQuestion, Whole, plain_question
 from sfumato.queries.query import Query
@@ -127,6 +127,11 @@ class CurvesDetails:
         lattices = {lattice_of(column, schema, len(self.columns) == 1) for column in self.columns}
         if len(self.columns) == 1 and getattr(schema.space(self.columns[0]), "points", None) != self.points:
             raise SchemaError(f"points must be those of the curves in column {self.columns[0]!r}, as its space says")
+        if len(self.columns) == 1 and isinstance(schema.unit, Person):
+            raise UnsupportedQuery(
+                f"curves such as {self.columns[0]!r} are read one row a unit; protect rows, or name each point as a "
+                "column of its own"
+            )
         if len(lattices) > 1:
             raise SchemaError("the columns of a curve must share one Interval; declare the same bounds and step")
 

@@ -1,0 +1,70 @@
+"""Whatever is wrong in public is found before anything is charged."""
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.errors import SfumatoError
+from sfumato.queries import bind
+from sfumato.queries.binding import QUESTIONS
+from sfumato.queries.kinds import DETAILS
+from sfumato.queries.query import KINDS
+
+SPEND = sf.Approximate(0.5, 1e-5)
+COLUMNS = {
+    "text": sf.Texts(5), "x": sf.Interval(0, 10, step=1), "wide": sf.Interval(0, 2**31, step=1),
+    "c": sf.Categories(["u", "v"]), "s": sf.Subsets(["p", "q"], cap=1),
+}  # fmt: skip
+
+
+@pytest.fixture
+def session(tmp_path):
+    rows = pa.table({
+        "text": ["a"] * 30 + ["b"] * 40, "x": [1.0] * 70, "wide": [3.0] * 70, "c": ["u"] * 70, "s": [["p"]] * 70,
+    })  # fmt: skip
+    table = sf.read(rows, schema=COLUMNS, dataset="d")
+    return sf.Session(table, budget=sf.Approximate(10, 1e-3), ledger=tmp_path / "ledger")
+
+
+WRONG_CONDITIONS = ["nosuch >= 3", "c == 'zz'", "x == 'u'", "c >= 'u'", "'r' in s", "text == 'a'", "x in ['u']"]
+WRONG_OVER_KEYS = {
+    "mean of categories": sf.mean("c"), "variance too wide": sf.variance("wide"), "sum of texts": sf.sum("text"),
+    "too many items": sf.top("s", 3), "top of numbers": sf.top("x", 1), "no such column": sf.mean("nosuch"),
+    "density": sf.density("x", bandwidth=1), "thresholds": sf.thresholds("x", rows=3), "pca": sf.pca(["x"], 1),
+    "smooth": sf.smooth(["x"], {(1,): 1.0}), "workload": sf.prefix("x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [sf.count(), sf.mean("x"), sf.median("x"), sf.top("s", 1)], ids=lambda q: q.name)
+@pytest.mark.parametrize("condition", WRONG_CONDITIONS)
+def test_a_wrong_condition_over_discovered_keys_costs_nothing(session, asked, condition):
+    query = asked.by(sf.discovered("text")).where(condition)
+    for refused in (lambda: session.plan(query, spend=SPEND), lambda: session.release(query, spend=SPEND)):
+        with pytest.raises(SfumatoError):
+            refused()
+    assert len(session.ledger.entries()) == 1
+
+
+@pytest.mark.parametrize("asked", WRONG_OVER_KEYS.values(), ids=WRONG_OVER_KEYS)
+def test_a_wrong_question_over_discovered_keys_costs_nothing(session, asked):
+    with pytest.raises(SfumatoError):
+        session.release(asked.by(sf.discovered("text")), spend=SPEND)
+    assert len(session.ledger.entries()) == 1
+
+
+def test_every_kind_takes_discovered_keys_or_says_which_do():
+    schema = sf.Schema(COLUMNS)
+    for kind in {*KINDS, *DETAILS} - {*QUESTIONS}:
+        with pytest.raises(SfumatoError, match="discovered"):
+            bind(sf.Query(kind, keys=(sf.discovered("text"),)), schema)
+
+
+@pytest.mark.parametrize("ask", [sf.mean_curve, sf.covariance], ids=["mean_curve", "covariance"])
+def test_curves_of_persons_cost_nothing(tmp_path, ask):
+    curves = sf.Curves(points=(0, 1, 2), low=0, high=1, step=0.5)
+    rows = pa.table({"id": [1, 2], "day": [[0.0, 0.5, 1.0], [1.0, 1.0, 0.0]]})
+    table = sf.read(rows, schema={"day": curves}, unit="id", rows=1, dataset="d")
+    session = sf.Session(table, budget=sf.Approximate(10, 1e-3), ledger=tmp_path / "ledger")
+    with pytest.raises(SfumatoError, match="one row a unit"):
+        session.release(ask(["day"], radius=1, points=(0, 1, 2), waves=1), spend=SPEND)
+    assert len(session.ledger.entries()) == 1
