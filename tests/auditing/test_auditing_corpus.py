@@ -12,12 +12,12 @@ import time
 from typing import Any
 
 import pytest
-from corpus import channels, documents, floats, precision, sparse, sums
+from corpus import channels, documents, floats, grids, precision, sparse, sums
 from corpus.case import Case
 
 from sfumato.auditing import audit, clock
 
-CASES = [*floats.CASES, *sparse.CASES, *sums.CASES, *channels.CASES, *documents.CASES, *precision.CASES]
+CASES = [*floats.CASES, *grids.CASES, *sparse.CASES, *sums.CASES, *channels.CASES, *documents.CASES, *precision.CASES]
 ALPHA = 1e-6 / (2 * len(CASES))
 ROWS = range(1, 25)
 

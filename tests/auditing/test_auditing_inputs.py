@@ -99,14 +99,14 @@ def test_a_person_appears_in_many_groups() -> None:
     ],
 )
 def test_any_output_becomes_numbers(outputs: list[Any]) -> None:
-    features = learn(outputs, None, bits=True)
+    features = learn([outputs], None, bits=True)
     table = features.matrix(outputs)
     assert table.shape == (len(outputs), len(features.columns))
     assert np.any(table != ABSENT)
 
 
 def test_record_is_recognized_in_a_table() -> None:
-    features = learn([pd.DataFrame({"x": [1.0, 7.0], "y": [2.0, 8.0]})], (7.0, 8.0), bits=False)
+    features = learn([[pd.DataFrame({"x": [1.0, 7.0], "y": [2.0, 8.0]})]], (7.0, 8.0), bits=False)
     place = features.names.index("distance of output to the record")
     assert features.matrix([pd.DataFrame({"x": [7.0], "y": [9.0]})])[0, place] == 1.0
 

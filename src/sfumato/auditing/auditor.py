@@ -11,7 +11,6 @@ import numpy as np
 
 from sfumato.auditing import clock
 from sfumato.auditing.confirming import Errors
-from sfumato.auditing.features import walk
 from sfumato.auditing.findings import Attempt, Evidence, Finding
 from sfumato.auditing.isolation import Isolated, survey
 from sfumato.auditing.ladders import ladder_pairs
@@ -23,6 +22,7 @@ from sfumato.auditing.reporting import script_for
 from sfumato.auditing.running import Raised, Runner, name_of
 from sfumato.auditing.searching import Hunt, hunt
 from sfumato.auditing.timing import timing
+from sfumato.auditing.walking import walk
 from sfumato.errors import ParameterError
 from sfumato.privacy.adjacency import AddRemove, Adjacency, Row, Unit
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure

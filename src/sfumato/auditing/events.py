@@ -90,7 +90,8 @@ def search(
 ) -> Suspicion:
     """The best event, in either direction; `deep` also fits the scores over many columns."""
     n = min(len(first), len(second), CELLS // 4)
-    features = learn([*first[: n // 2], *second[: n // 2]] if n > 1 else [*first, *second], record, bits)
+    half = max(n // 2, 1)
+    features = learn([first[:half], second[:half]], record, bits)
     n = min(n, max(64, CELLS // max(len(features.columns), 1)))
     a, b = features.matrix(first[:n]), features.matrix(second[:n])
     best: Suspicion | None = None

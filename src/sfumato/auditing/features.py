@@ -1,34 +1,32 @@
 """Outputs as numbers: a feature map learned from a training sample of any kind of output.
 
 Scalars and arrays of one shape become columns directly.  Anything else (dicts, tables, texts, sets,
-lists of any length, exceptions) is walked through and gives named numbers: values at paths, lengths,
-sums, and 1 for each text or token that occurs.  A name that an output lacks reads as `ABSENT`.
-Derived columns: differences of few columns, sums and norms of many, the lowest set bit of a float,
-and the distance of the nearest output row to the record in which the inputs differ.
+lists of any length, exceptions) is walked through and gives named numbers (`walking`); a name that an output
+lacks reads as `ABSENT`.  Derived columns: differences of few columns, sums and norms of many, the lowest set
+bit of a float, residues modulo periods that the sample shows, and the distance of the nearest output row to
+the record in which the inputs differ.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 
 from sfumato.auditing.bits import lowest_bit
-from sfumato.auditing.running import Died, Raised, Warned
+from sfumato.auditing.residues import CELLS, TAKEN, WHOLE, exact_difference, periods, residues
+from sfumato.auditing.walking import POSITIONS, named, walk
 
-__all__ = ["ABSENT", "FeatureMap", "learn", "walk"]
+__all__ = ["ABSENT", "FeatureMap", "learn"]
 
 ABSENT = -1.2345678901234567e308  # no output feature has this value
 COLUMNS = 256  # the most columns that are kept
-POSITIONS = 48  # the most places of a list that get a column of their own
 _NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,9 @@ class FeatureMap:
     def matrix(self, outputs: Sequence[Any]) -> np.ndarray:
         """One row per output."""
         base = self._base(outputs)
-        extra = [_derive(base, rule) for rule in self.derived]
+        places = sorted({k for rule in self.derived if rule[0] in EXACT for k in rule[1]})
+        exact = dict(zip(places, self.exact(outputs, places), strict=True))
+        extra = [_of_exact(exact, rule) if rule[0] in EXACT else _derive(base, rule) for rule in self.derived]
         return np.column_stack([base, *extra]) if extra else base
 
     @property
@@ -54,6 +54,20 @@ class FeatureMap:
     def is_bit(self, place: int) -> bool:
         """Whether a column holds lowest set bits."""
         return place >= len(self.names) and self.derived[place - len(self.names)][0] == "bit"
+
+    def exact(self, outputs: Sequence[Any], places: Sequence[int]) -> list[Sequence[Any]]:
+        """The numbers at some places as the outputs hold them, None where an output has no such number."""
+        if not places:
+            return []
+        if self.shape is not None and self.shape != RAGGED and isinstance(outputs, np.ndarray):
+            flat = outputs.reshape(len(outputs), -1)
+            return [flat[:, k] for k in places]
+        columns: list[list[Any]] = [[] for _ in places]
+        for output in outputs:
+            found = dict(named(output, record=self.record)) if self.shape != () or not _plain(output) else None
+            for column, k in zip(columns, places, strict=True):
+                column.append(output if found is None else found.get(self.names[k]))
+        return list(columns)
 
     def _base(self, outputs: Sequence[Any]) -> np.ndarray:
         if self.shape is not None:
@@ -70,8 +84,9 @@ class FeatureMap:
         return table
 
 
-def learn(outputs: Sequence[Any], record: Any, bits: bool) -> FeatureMap:
-    """A feature map that fits a training sample; `bits` adds the lowest set bit of floats."""
+def learn(samples: Sequence[Sequence[Any]], record: Any, bits: bool) -> FeatureMap:
+    """A feature map that fits training outputs, given input by input; `bits` adds the lowest set bit of floats."""
+    outputs = [output for sample in samples for output in sample]
     shape = _shape(outputs)
     if shape is not None:
         size = max(map(len, outputs)) if shape == RAGGED else math.prod(shape)
@@ -80,12 +95,39 @@ def learn(outputs: Sequence[Any], record: Any, bits: bool) -> FeatureMap:
     else:
         seen: Counter[str] = Counter()
         for output in outputs[:20000]:
-            seen.update({name for name, _ in walk(output, record=record)})
+            seen.update(list(dict.fromkeys(name for name, _ in walk(output, record=record))))  # in their order
         names = tuple(name for name, _ in seen.most_common(COLUMNS))
     plain = FeatureMap(names, shape, (), record)
-    return FeatureMap(names, shape, _rules(plain.matrix(outputs[:2000]), bits), record)
+    table = plain.matrix(outputs[:2000])
+    return FeatureMap(names, shape, (*_residues(plain, samples, table), *_rules(table, bits)), record)
 
 
+def _residues(plain: FeatureMap, samples: Sequence[Sequence[Any]], table: np.ndarray) -> list[tuple[Any, ...]]:
+    """Residues and exact differences that the varied columns deserve."""
+    places = [k for k in range(table.shape[1]) if len(np.unique(table[:, k])) > 2][:OF_NUMBERS]
+    parts = [plain.exact(sample[:TAKEN], places) for sample in samples]
+    rules: list[tuple[Any, ...]] = []
+    for i, k in enumerate(places):
+        for period, origin in periods([part[i] for part in parts]):
+            rules.append(("residue", (k,), period, origin))
+    huge = [k for k in places if np.abs(_finite(table[:, k])).max() >= WHOLE]
+    rules += [("exact difference", (a, b)) for a in huge for b in huge if a < b]
+    return rules
+
+
+def _of_exact(exact: dict[int, Sequence[Any]], rule: tuple[Any, ...]) -> np.ndarray:
+    how, places, *more = rule
+    if how == "residue":
+        return residues(exact[places[0]], *more)
+    return exact_difference(exact[places[0]], exact[places[1]])
+
+
+def _plain(output: Any) -> bool:
+    return isinstance(output, int | float | np.integer | np.floating)
+
+
+EXACT = ("residue", "exact difference")  # rules on the numbers themselves, not on their floats
+OF_NUMBERS = 6  # columns that get residues
 RAGGED = (-1,)  # the shape of short lists of numbers, truths and nothings, of any length
 
 
@@ -186,6 +228,13 @@ def _derive(base: np.ndarray, rule: tuple[Any, ...]) -> np.ndarray:
 
 def _say(names: tuple[str, ...], rule: tuple[Any, ...]) -> str:
     how, *places = rule
+    if how == "residue":
+        (place,), period, origin = places
+        if isinstance(period, int):
+            return f"({names[place]} - {origin % period}) modulo {period}"
+        return f"({names[place]} - {origin:.17g}) modulo {period:.17g}, in cells of its {CELLS:.0f}th part"
+    if how == "exact difference":
+        return f"{names[places[0][0]]} - {names[places[0][1]]}, exactly"
     if how == "bit":
         return f"exponent of the lowest set bit of {names[places[0]]}"
     if how == "code":
@@ -193,136 +242,3 @@ def _say(names: tuple[str, ...], rule: tuple[Any, ...]) -> str:
     if how == "difference":
         return f"{names[places[0]]} - {names[places[1]]}"
     return f"{how if how != 'size' else 'sum of magnitudes'} of {len(places)} outputs"
-
-
-def walk(output: Any, path: str = "output", record: Any = None, depth: int = 0) -> Iterator[tuple[str, float]]:
-    """The named numbers of one output."""
-    if isinstance(output, bool | np.bool_):
-        yield path, float(output)
-    elif isinstance(output, int | float | np.number):
-        yield from _number(output, path)
-    elif output is None:
-        yield f"{path} is none", 1.0
-    elif isinstance(output, Raised):
-        yield f"raises {output.kind}", 1.0
-        yield from _text(output.text, "its text")
-    elif isinstance(output, Died):
-        yield f"process ends: {output.how}", 1.0
-    elif isinstance(output, Warned):
-        yield from walk(output.output, path, record, depth)
-        for kind in output.kinds:
-            yield f"warns {kind}", 1.0
-        for text in output.texts:
-            yield from _text(text, "its warning")
-    elif isinstance(output, str | bytes):
-        yield from _text(output if isinstance(output, str) else output.hex(), path)
-    elif depth < 6:
-        yield from _inside(output, path, record, depth)
-    else:
-        yield f"{path} = {output!r}"[:200], 1.0
-
-
-def _inside(output: Any, path: str, record: Any, depth: int) -> Iterator[tuple[str, float]]:
-    if isinstance(output, Mapping):
-        yield f"size of {path}", float(len(output))
-        for key, value in output.items():
-            yield from walk(value, f"{path}[{key!r}]", record, depth + 1)
-    elif isinstance(output, Set):
-        yield f"size of {path}", float(len(output))
-        for item in output:
-            yield f"{path} has {item!r}"[:200], 1.0
-    elif hasattr(output, "to_pydict") and hasattr(output, "column_names"):
-        yield from _columns(output.to_pydict(), path, record, depth)
-    elif hasattr(output, "columns") and hasattr(output, "to_dict"):
-        names = [str(name) for name in output.columns]
-        yield from _columns(dict(zip(names, output.to_numpy().T.tolist(), strict=True)), path, record, depth)
-    elif hasattr(output, "tolist"):
-        yield from walk(output.tolist(), path, record, depth + 1)
-    elif isinstance(output, Sequence):
-        yield from _sequence(output, path, record, depth)
-    elif is_dataclass(output) and not isinstance(output, type):
-        for part in fields(output):
-            yield from walk(getattr(output, part.name), f"{path}.{part.name}", record, depth + 1)
-    elif hasattr(output, "__dict__") and vars(output):
-        for name, value in vars(output).items():
-            yield from walk(value, f"{path}.{name}", record, depth + 1)
-    else:
-        yield f"{path} = {output!r}"[:200], 1.0
-
-
-def _number(value: Any, path: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, complex | np.complexfloating):
-        yield from _number(float(value.real), f"real part of {path}")
-        yield from _number(float(value.imag), f"imaginary part of {path}")
-        return
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf if value > 0 else -math.inf
-    if math.isnan(number):
-        yield f"{path} is nan", 1.0
-    else:
-        yield path, number
-
-
-def _text(text: str, path: str) -> Iterator[tuple[str, float]]:
-    yield f"length of {path}", float(len(text))
-    yield f"{path} = {text!r}"[:200], 1.0
-    for k, number in enumerate(NUMBER.findall(text)[:POSITIONS]):
-        yield f"number {k} in {path}", float(number)
-
-
-def _columns(table: Mapping[str, list[Any]], path: str, record: Any, depth: int) -> Iterator[tuple[str, float]]:
-    rows = list(zip(*table.values(), strict=True))
-    yield from _nearness(rows, path, record)
-    for name, column in table.items():
-        yield from _sequence(column, f"{path}[{name!r}]", None, depth + 1)
-
-
-def _sequence(items: Sequence[Any], path: str, record: Any, depth: int) -> Iterator[tuple[str, float]]:
-    yield f"length of {path}", float(len(items))
-    yield from _nearness(items, path, record)
-    if len(items) <= POSITIONS:
-        for k, item in enumerate(items):
-            yield from walk(item, f"{path}[{k}]", None, depth + 1)
-        if items and all(isinstance(i, bool | str | int | None) for i in items):
-            yield f"{path} = {list(items)!r}"[:200], 1.0
-    numbers = [float(i) for i in items if isinstance(i, int | float) and math.isfinite(i)]
-    if len(numbers) > POSITIONS:
-        yield f"sum of {path}", math.fsum(numbers)
-        yield f"largest of {path}", max(numbers)
-        yield f"least of {path}", min(numbers)
-    tokens = Counter(repr(i)[:80] for i in items if i is None or isinstance(i, str))
-    for token, count in tokens.most_common(POSITIONS):
-        yield f"times {token} in {path}", float(count)
-
-
-def _nearness(rows: Sequence[Any], path: str, record: Any) -> Iterator[tuple[str, float]]:
-    """How close the nearest row comes to the record, and how many rows equal it."""
-    if record is None or not rows:
-        return
-    wanted = _vector(record)
-    if wanted is None:
-        yield f"rows of {path} equal to the record", float(sum(_same(r, record) for r in rows))
-        return
-    found = [v for v in map(_vector, rows) if v is not None and v.shape == wanted.shape]
-    if not found:
-        return
-    with np.errstate(all="ignore"):
-        gaps = np.abs(np.stack(found) - wanted).max(axis=1)
-    yield f"distance of {path} to the record", float(np.nan_to_num(gaps.min(), nan=0.0))
-    yield f"rows of {path} equal to the record", float(np.count_nonzero(gaps == 0))
-
-
-def _vector(row: Any) -> np.ndarray | None:
-    try:
-        vector = np.atleast_1d(np.asarray(row, dtype=float))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return vector if vector.ndim == 1 else None
-
-
-def _same(row: Any, record: Any) -> bool:
-    return repr(row) == repr(record) or (
-        isinstance(row, tuple) and isinstance(record, Mapping) and list(row) == list(record.values())
-    )

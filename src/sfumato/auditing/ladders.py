@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing import clock
-from sfumato.auditing.features import walk
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.running import Runner
 from sfumato.auditing.shapes import shape_of
+from sfumato.auditing.walking import walk
 
 __all__ = ["ladder_pairs"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sfumato.auditing.features import walk
 from sfumato.auditing.findings import Attempt, Finding
 from sfumato.auditing.reporting import exact_finding
 from sfumato.auditing.running import name_of
+from sfumato.auditing.walking import walk
 
 __all__ = ["audit_rowwise", "permutations"]
 

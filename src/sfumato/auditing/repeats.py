@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.features import walk
 from sfumato.auditing.running import Runner, name_of, takes_rng
+from sfumato.auditing.walking import walk
 
 __all__ = ["Beside", "Forked", "fork_repeats", "shares_noise"]
 

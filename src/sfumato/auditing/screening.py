@@ -24,10 +24,10 @@ class Screen:
     @np.errstate(all="ignore")
     def __init__(self, samples: Mapping[int, Sequence[Any]], bits: bool, seconds: float) -> None:
         each = max(2, POOL // max(len(samples), 1))
-        pooled = [output for outputs in samples.values() for output in outputs[:each]]
+        pooled = [outputs[:each] for outputs in samples.values()]
         start = time.perf_counter()
         full = learn(pooled, None, bits)
-        cost = (time.perf_counter() - start) / (2 * len(pooled))
+        cost = (time.perf_counter() - start) / (2 * sum(map(len, pooled)))
         self.rows = int(min(4000.0, max(12.0, seconds / cost / max(len(samples), 1))))
         keep = full.derived[: max(0, COLUMNS - len(full.names))]
         self.features = FeatureMap(full.names[:COLUMNS], full.shape, keep, None)

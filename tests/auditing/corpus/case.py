@@ -14,7 +14,7 @@ GRID = 2.0**16  # noisy answers are rounded to whole multiples of 1 / GRID
 
 @dataclass(frozen=True)
 class Case:
-    """`row` is the row of the list of known bugs (0: errata of the documents only)."""
+    """`row` is the row of the list of known bugs (0: not in that list)."""
 
     name: str
     row: int
