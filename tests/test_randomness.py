@@ -1,9 +1,11 @@
 """The source of bits: fresh in every process and thread, never twice the same word."""
 
+import contextlib
 import pickle
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,3 +133,129 @@ def test_refuses_a_negative_count():
     for rng in (secure(), seeded(1)):
         with pytest.raises(ParameterError, match="count"):
             rng.words(-1)
+
+
+# interruptions: between any two steps, by handlers that draw, fork or raise
+class Interruption(Exception):
+    pass
+
+
+def interrupted(rng: SecureRng, draw, act, step: int) -> object:
+    """`draw()`, with `act()` in the same thread before its `step`-th step inside the generator."""
+    left = [step]
+
+    def trace(frame, event, argument):
+        if "randomness" not in frame.f_code.co_filename or frame.f_code.co_name == "_check_count":
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left[0] -= 1
+            if left[0] == 0:
+                sys.settrace(None)
+                act()
+        return trace
+
+    sys.settrace(trace)
+    try:
+        return draw()
+    finally:
+        sys.settrace(None)
+        interrupted.reached = left[0] <= 0
+
+
+def warm(left: int) -> SecureRng:
+    """A generator whose pool has this many words left."""
+    rng = secure()
+    rng.words(POOL - left)
+    return rng
+
+
+@pytest.mark.parametrize("left", [0, 3])
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_draw_inside_a_draw_neither_waits_nor_shares_a_word(left, size):
+    """At every step of a draw; a zero or a repeat is a word handed out twice."""
+    step = 0
+    while True:
+        step += 1
+        rng, inner = warm(left), []
+        act = lambda rng=rng, inner=inner: inner.extend([rng.word(), *rng.words(3).tolist()])  # noqa: E731
+        mine = interrupted(rng, lambda rng=rng: rng.words(size) if size > 1 else [rng.word()], act, step)
+        if not interrupted.reached:
+            break
+        found = [*map(int, mine), *inner, *rng.words(4).tolist(), rng.word()]
+        assert len(set(found)) == len(found)
+        assert 0 not in found
+    assert step > 20
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_draw_that_is_broken_off_leaves_no_erased_word_behind(left):
+    step = 0
+
+    def fail():
+        raise Interruption
+
+    while True:
+        step += 1
+        rng = warm(left)
+        with contextlib.suppress(Interruption):
+            interrupted(rng, rng.word, fail, step)
+        if not interrupted.reached:
+            break
+        found = [rng.word(), *rng.words(4).tolist(), *rng.words(POOL).tolist()]
+        assert 0 not in found
+        assert len(set(found)) == len(found)
+    assert step > 20
+
+
+FORKED_INSIDE = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from test_randomness import interrupted, warm
+for left in (0, 3):
+    step, shared = 0, []
+    while True:
+        step += 1
+        rng, pid = warm(left), []
+        reader, writer = os.pipe()
+        mine = interrupted(rng, lambda: rng.words(2), lambda: pid.append(os.fork()), step)
+        mine = [*mine.tolist(), *rng.words(3).tolist(), rng.word()]
+        if pid == [0]:
+            os.write(writer, b" ".join(b"%d" % word for word in mine))
+            os._exit(0)
+        os.close(writer)
+        if not pid:
+            break
+        theirs = [int(word) for word in os.read(reader, 4096).split()]
+        os.close(reader)
+        os.waitpid(pid[0], 0)
+        assert len({*mine, *theirs[2:], 0}) == 11, (left, step, mine, theirs)
+        if {*mine} & {*theirs}:
+            shared.append(step)
+    assert not shared or min(shared) > step - 6, (step, shared)  # the draw was over: only its words went along
+print("none shared")
+"""
+
+
+def test_a_fork_inside_a_draw_shares_no_word_with_its_parent():
+    command = [sys.executable, "-W", "ignore", "-c", FORKED_INSIDE, str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "none shared\n", done.stderr
+
+
+HANDLED = """
+import signal
+from sfumato.randomness import secure
+rng, seen = secure(), []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(rng.word()))
+signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+while len(seen) < 200:
+    rng.words(100), rng.word()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(len(set(seen)) == len(seen))
+"""
+
+
+def test_a_signal_handler_may_draw_while_its_thread_draws():
+    done = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "True\n", done.stderr

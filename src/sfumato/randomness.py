@@ -6,6 +6,11 @@ generator of every release.  `SeededRng` is a different type: it repeats itself,
 After each block the first bytes of the key stream replace the key and the rest is handed out, each word
 once, and erased from the pool (fast key erasure, Bernstein2017): a later look into memory does not reveal
 words already handed out, as far as Python lets memory be erased.  A forked child starts from a fresh key.
+
+A draw may be interrupted between any two steps, by a signal handler that draws or forks, or by an exception.
+A handler's words come straight from the operating system, so that two draws never share the pool; an interrupted
+draw that finds itself in a forked child begins again there; and no place of the pool is handed out after its word
+was erased, since the place is passed before the word is taken.
 """
 
 from __future__ import annotations
@@ -45,12 +50,13 @@ class Rng(Protocol):
 
 
 class SecureRng:
-    """Unpredictable words; safe to share between threads and across `fork`."""
+    """Unpredictable words; safe to share between threads, across `fork` and with signal handlers."""
 
-    __slots__ = ("__weakref__", "_blocks", "_key", "_lock", "_next", "_pid", "_pool")
+    __slots__ = ("__weakref__", "_blocks", "_busy", "_key", "_lock", "_next", "_pid", "_pool")
 
-    _lock: threading.Lock
+    _lock: threading.RLock  # a handler runs in the thread that it interrupts
     _next: int
+    _busy: bool
 
     def __init__(self) -> None:
         self._renew()
@@ -65,31 +71,57 @@ class SecureRng:
     def words(self, count: int) -> Words:
         """The next `count` words."""
         _check_count(count)
+        pid = os.getpid()
         with self._lock:
-            self._follow_fork()
-            if count > POOL:
-                return self._stream(count)
-            if self._next + count > POOL:
-                self._refill()
-            start, self._next = self._next, self._next + count
-            taken = self._pool[start : self._next].copy()
-            self._pool[start : self._next] = 0
-            return taken
+            if self._busy:
+                return np.frombuffer(os.urandom(8 * count), dtype=np.uint64).copy()
+            self._busy = True
+            try:
+                taken = self._take(count)
+            finally:
+                self._busy = False
+        return taken if pid == os.getpid() else self._again(count)
 
     def word(self) -> int:
         """The next word, as an integer in [0, 2**64)."""
+        pid = os.getpid()
         with self._lock:
-            self._follow_fork()
-            if self._next >= POOL:
-                self._refill()
-            value = int(self._pool[self._next])
-            self._pool[self._next] = 0
-            self._next += 1
-            return value
+            if self._busy:
+                return int.from_bytes(os.urandom(8), "big")
+            self._busy = True
+            try:
+                self._follow_fork()
+                if self._next >= POOL:
+                    self._refill()
+                pool, start = self._pool, self._next
+                self._next = start + 1
+                value = int(pool[start])
+                pool[start] = 0
+            finally:
+                self._busy = False
+        return value if pid == os.getpid() else int(self._again(1)[0])
+
+    def _again(self, count: int) -> Words:
+        """A draw that a handler carried into a forked child: nothing of it is kept."""
+        self._renew()
+        return self.words(count)
+
+    def _take(self, count: int) -> Words:
+        self._follow_fork()
+        if count > POOL:
+            return self._stream(count)
+        if self._next + count > POOL:
+            self._refill()
+        pool, start = self._pool, self._next
+        self._next = start + count
+        taken = pool[start : start + count].copy()
+        pool[start : start + count] = 0
+        return taken
 
     def _renew(self) -> None:
         """Forget everything; start from the operating system (also in a forked child)."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._busy = False
         self._pid = os.getpid()
         self._key = os.urandom(KEY)
         self._blocks = 0
