@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.planner import options
 from sfumato.queries import Query, bind
 from sfumato.queries.functions.losses import LOSSES
 from sfumato.queries.functions.solver import TOLERANCE, Problem, _accelerated, minimum
+from sfumato.randomness import seeded
+from statistical import ALPHA
 
 COLUMNS = {"x": sf.Interval(0, 4, step=1), "y": sf.Interval(-2, 2, step=1), "c": sf.Categories(["no", "yes"])}
 REGRESSION = sf.regression("y", "x", bandwidth=1.5, penalty=0.05)
@@ -138,6 +142,94 @@ def test_a_classification_tells_labels_apart(tmp_path, loss, spend):
     low, high = release.curve.band(points, 1 - 1e-6)
     assert (low <= exact.at(points)).all()
     assert (exact.at(points) <= high).all()
+
+
+# what is said about it: bands, bounds and words, on a table with an empty end
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A regression and a density of its column, from a table whose upper half is nearly empty."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(4)
+    x = np.clip(rng.gamma(2.0, 1.2, 6000), 0, 20)
+    y = np.clip(x / 2 - 4 + rng.normal(0, 0.5, 6000), -5, 5)
+    columns = {"x": sf.Interval(0, 20, step=0.01), "y": sf.Interval(-5, 5, step=0.01)}
+    table = sf.read(pa.table({"x": x, "y": y}), schema=sf.Schema(columns, size=6000))
+    session = sf.Session(table, budget=sf.Approximate(5, 1e-5), ledger=tmp_path_factory.mktemp("l") / "ledger")
+    trend = session.release(sf.regression("y", "x", bandwidth=1.5), spend=sf.Approximate(2, 5e-7))
+    rows = session.release(sf.density("x", bandwidth=0.6), spend=sf.Approximate(2, 5e-7))
+    return trend, rows, trend.question.curve(trend.question.answer(table))
+
+
+@pytest.mark.parametrize("spend", [sf.Approximate(1, 1e-6), sf.Pure(3)], ids=["approximate", "pure"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bands_cover_the_penalized_curve_within_the_bounds_as_often_as_they_say(spend, seed):
+    """Random questions on random tables; 300 draws of the noise each."""
+    rng = np.random.default_rng(900 + seed)
+    low = round(float(rng.uniform(-5, 5)), 2)
+    columns = {"x": sf.Interval(low, round(low + float(rng.uniform(2, 30)), 2), step=0.01), "y": COLUMNS["y"]}
+    lattice = columns["x"].lattice
+    query = sf.regression("y", "x", bandwidth=float(rng.uniform(0.1, 0.4) * lattice.width * 0.01), penalty=0.02)
+    question = bind(query, sf.Schema(columns, size=500))
+    rows = np.stack([rng.integers(0, lattice.width + 1, 500), rng.integers(0, 5, 500)], axis=1).tolist()
+    vector, mechanism = question.vector([batch(question, rows)]), options(question, spend)[0].mechanism
+    points = np.linspace(*question.curve(vector).domain[0], 60)
+    exact, missed = question.curve(vector).at(points), 0
+    for draw in range(300):
+        below, above = question.curve(mechanism.release(vector, seeded(draw)), mechanism).band(points, 0.9)
+        missed += not ((below <= exact) & (exact <= above)).all()
+    assert stats.binom.sf(missed - 1, 300, 0.1) >= ALPHA
+
+
+def test_a_learned_curve_ends_at_the_declared_bounds(learned):
+    trend, _, _ = learned
+    assert trend.curve.domain == ((0.0, 20.0),)
+    assert (trend.question.points().min(), trend.question.points().max()) == (0.0, 20.0)
+    for beyond in ([-0.01], [3.0, 20.01]):
+        for look in (trend.curve.at, trend.curve.band, trend.curve.interval):
+            with pytest.raises(ParameterError, match=r"says nothing beyond the declared bounds.*\[0, 20\]"):
+                look(beyond)
+
+
+def test_a_picture_draws_no_band_where_rows_are_few(learned):
+    trend, rows, _ = learned
+    plain, shown = (chart.to_dict() for chart in (trend.plot(), trend.curve.plot(support=rows.curve)))
+    assert all(row["low"] is None for row in drawn(plain))
+    assert "no band" in " ".join(plain["title"]["subtitle"])
+    banded = [row for row in drawn(shown) if row["low"] is not None]
+    assert len(banded) > 30  # of 301 points
+    assert 5 < max(row["x"] for row in banded) < 9  # one row in a hundred lies beyond 8
+    assert all("estimate" in row for row in banded)
+    for chart in (plain, shown):
+        assert chart["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.0, 20.0]
+        assert {min(row["x"] for row in drawn(chart)), max(row["x"] for row in drawn(chart))} == {0.0, 20.0}
+        for part in ("penalized curve", "not the mean of the data", "bends toward 0"):
+            assert part in " ".join(chart["title"]["subtitle"])
+
+
+def drawn(chart):
+    """The points of a chart whose layers share their data."""
+    holders = [chart, *chart["layer"]]
+    return next(holder["data"]["values"] for holder in holders if "values" in holder.get("data", {}))
+
+
+def test_where_the_density_shows_rows_the_pull_is_about_a_tenth(learned):
+    """The penalized curve without noise against the mean that the rows were drawn with; half the range is 5."""
+    trend, rows, exact = learned
+    points = np.linspace(0, 20, 101)
+    shown = trend.curve.supported(points, rows.curve)
+    pulled = np.abs(exact.at(points) - (points / 2 - 4))
+    assert pulled[shown].max() < 0.15 * 5
+    assert pulled[-1] > 0.5 * 5
+    with pytest.raises(ParameterError, match="a density of the columns it was learned on"):
+        trend.curve.supported(points, trend.curve)
+
+
+def test_words_say_what_the_error_is_about(learned):
+    for text in (learned[0].words(), learned[0].to_record()["error_in_words"]):
+        assert "noise alone: about the penalized curve without noise, not the mean of the data" in text
+    score = bound(sf.classification("c", "x", bandwidth=1.5))
+    assert "bends toward 0" in score.accuracy(options(score, sf.Pure(1.0))[0].mechanism, 0.05)
 
 
 # refusals

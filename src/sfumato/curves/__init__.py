@@ -1,7 +1,7 @@
 """Private curves as public values: waves, readings, bands, repairs."""
 
 from sfumato.curves.covariance import Covariance
-from sfumato.curves.curve import Curve, Divisor
+from sfumato.curves.curve import Curve, Divisor, Pull
 from sfumato.curves.expansion import Antiderivative, Expansion, Reading, Surface
 from sfumato.curves.repair import Repaired
 from sfumato.curves.suprema import Padded, Silence, margins, supremum
@@ -18,6 +18,7 @@ __all__ = [
     "Floats",
     "Fourier",
     "Padded",
+    "Pull",
     "Reading",
     "Repaired",
     "Silence",

@@ -16,7 +16,7 @@ from sfumato.curves.waves import Floats
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.randomness import Rng
 
-__all__ = ["Curve", "Divisor"]
+__all__ = ["Curve", "Divisor", "Pull"]
 
 SHARE = 0.1  # of the failure probability that a private divisor takes
 
@@ -36,12 +36,24 @@ class Divisor:
         return max(1.0, self.value - margin), max(1.0, self.value + margin)
 
 
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """What a penalty does to a learned curve: it bends it toward `middle`, the more the fewer rows are near.
+
+    Where the density of rows is `density`, about a tenth of the way.
+    """
+
+    middle: float
+    density: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
     """public(x) + (sum_k a_k w_k(x)) / divisor, the a_k noisy with independent noise of law `noise` times `units`.
 
     Error bars and bands are about the same curve without noise; what separates that from an ideal curve (grid,
-    truncation, clipping) is bounded by `bias` where it can be.
+    truncation, clipping) is bounded by `bias` where it can be.  A learned curve lives on the declared `bounds`, inside
+    the box of its waves, and has a `pull` that no band covers.
     """
 
     name: str
@@ -53,6 +65,8 @@ class Curve:
     divisor: Divisor
     bias: float = 0.0
     labels: tuple[str, ...] = ("x",)
+    bounds: tuple[tuple[float, float], ...] | None = None
+    pull: Pull | None = None
 
     def __repr__(self) -> str:
         return f"Curve({self.name!r}, {len(self.coefficients)} coefficients)"
@@ -60,7 +74,22 @@ class Curve:
     @property
     def domain(self) -> tuple[tuple[float, float], ...]:
         """The box where the curve lives, an interval for each variable."""
-        return self.reading.domain
+        return self.bounds or self.reading.domain
+
+    def covered(self) -> str:
+        """What error bars and bands are about, in words."""
+        if self.pull is None:
+            return "the curve without noise"
+        return (
+            "the penalized curve without noise, not the mean of the data: where rows are few it bends toward "
+            f"{self.pull.middle:g}"
+        )
+
+    def supported(self, points: npt.ArrayLike, density: Curve, level: float = 0.95) -> npt.NDArray[np.bool_]:
+        """Where a released density of the same columns shows so many rows that the pull is about a tenth at most."""
+        if self.pull is None or density.kind != "density" or density.labels != self.labels:
+            raise ParameterError(f"support of {self.name!r} is shown by a density of the columns it was learned on")
+        return np.asarray(density.band(points, level)[0] >= self.pull.density)
 
     def at(self, points: npt.ArrayLike) -> Floats:
         """The curve at any points: numbers, or rows of d numbers.  Outside its domain a density is 0."""
@@ -143,11 +172,14 @@ class Curve:
         high = grid[np.clip(np.searchsorted(least, p), 0, len(grid) - 1)]
         return self.repaired().quantiles(p), low, high
 
-    def plot(self, level: float = 0.95, truth: Any = None) -> Any:
-        """The curve and its band (an Altair chart).  `truth` is for the steward only, and the picture says so."""
+    def plot(self, level: float = 0.95, truth: Any = None, support: Curve | None = None) -> Any:
+        """The curve and its band (an Altair chart).  `truth` is for the steward only, and the picture says so.
+
+        A learned curve has a band only where `support`, a released density of the same columns, shows enough rows.
+        """
         from sfumato.report.curves import plot_curve
 
-        return plot_curve(self, level, truth)
+        return plot_curve(self, level, truth, support)
 
     def _points(self, points: npt.ArrayLike) -> Floats:
         x = np.asarray(points, dtype=np.float64)
@@ -157,6 +189,12 @@ class Curve:
             raise ParameterError(f"points of {self.name!r} need {width} numbers each, got shape {x.shape}")
         if not np.isfinite(x).all():
             raise ParameterError("points must be finite numbers")
+        low, high = np.array(self.domain).T
+        if self.bounds is not None and ((x < low) | (x > high)).any():
+            raise ParameterError(
+                f"{self.name!r} says nothing beyond the declared bounds: points must lie in "
+                + " x ".join(f"[{low:g}, {high:g}]" for low, high in self.bounds)
+            )
         return x
 
     def _blocks(self, x: Floats) -> list[Floats]:

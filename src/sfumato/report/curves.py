@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.curves import Curve
 from sfumato.errors import UnsupportedQuery
-from sfumato.report.style import ACCENT, INK, PALE, SHADES, WIDTH, altair, styled
+from sfumato.report.style import ACCENT, INK, MUTED, PALE, SHADES, WIDTH, altair, styled
 
 __all__ = ["plot_curve"]
 
@@ -17,25 +17,37 @@ POINTS, SIDE = 301, 37
 STEWARD = "FOR THE STEWARD ONLY: shows the secret truth, do not publish"
 
 
-def plot_curve(curve: Curve, level: float = 0.95, truth: Callable[[Any], Any] | None = None) -> Any:
-    """The curve and its simultaneous band; with `truth`, a function of points, also the secret curve, marked so."""
+def plot_curve(
+    curve: Curve, level: float = 0.95, truth: Callable[[Any], Any] | None = None, support: Curve | None = None
+) -> Any:
+    """The curve and its simultaneous band; with `truth`, a function of points, also the secret curve, marked so.
+
+    A band says "the curve is here", and where a learned curve rests on few rows that is false of what a reader takes
+    it for: it has a band only where `support`, a released density, shows enough of them.
+    """
     if len(curve.domain) == 2 and truth is None:
-        return _map(curve, level)
+        return _map(curve, level, support)
     if len(curve.domain) != 1:
         raise UnsupportedQuery("pictures show curves of one variable, and maps of two without the truth")
     alt = altair()
     x = np.linspace(*curve.domain[0], POINTS)
-    low, high = curve.band(x, level)
+    shown = _shown(curve, x, level, support)
+    bounds = [np.where(shown, end, np.nan) for end in curve.band(x, level)]
+    kept = shown if support is not None else np.ones(len(x), dtype=np.bool_)
     rows = [
-        {"x": a, "estimate": b, "low": c, "high": d}
-        for a, b, c, d in zip(x.tolist(), curve.at(x).tolist(), low.tolist(), high.tolist(), strict=True)
+        {"x": a, "estimate" if e else "unsupported": b, "low": _value(c), "high": _value(d)}
+        for a, b, c, d, e in zip(x.tolist(), curve.at(x).tolist(), *bounds, kept.tolist(), strict=True)
     ]
-    base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("x:Q", title=curve.labels[0], scale=alt.Scale(nice=False)))
-    band = base.mark_area(color=PALE, opacity=0.7).encode(
-        y=alt.Y("low:Q", title=curve.kind, scale=alt.Scale(zero=False)), y2="high:Q"
-    )
-    layers = [band, base.mark_line(color=ACCENT, strokeWidth=2).encode(y="estimate:Q")]
-    note = f"{level:.0%} band for the whole curve at once"
+    frame = alt.Scale(nice=False, zero=False, domain=list(curve.domain[0]))
+    base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("x:Q", title=curve.labels[0], scale=frame))
+    line, height = base.mark_line(color=ACCENT, strokeWidth=2), alt.Scale(zero=False)
+    layers = [line.encode(y=alt.Y("estimate:Q", title=curve.kind, scale=height))]
+    if shown.any():
+        area = base.mark_area(color=PALE, opacity=0.7)
+        layers.insert(0, area.encode(y=alt.Y("low:Q", title=curve.kind, scale=height), y2="high:Q"))
+    if not kept.all():
+        layers.append(base.mark_line(color=MUTED, strokeDash=[2, 4]).encode(y=alt.Y("unsupported:Q", scale=height)))
+    note = _note(curve, level, support)
     if truth is not None:
         values = np.asarray(truth(x), dtype=np.float64)
         secret = [{"x": a, "truth": b} for a, b in zip(x.tolist(), values.tolist(), strict=True)]
@@ -49,16 +61,39 @@ def plot_curve(curve: Curve, level: float = 0.95, truth: Callable[[Any], Any] | 
     return styled(alt.layer(*layers).properties(width=WIDTH, height=300), curve.name, note)
 
 
-def _map(curve: Curve, level: float) -> Any:
-    """A surface as colored squares."""
+def _shown(curve: Curve, x: Any, level: float, support: Curve | None) -> Any:
+    """Where a band may be drawn."""
+    if curve.pull is None:
+        return np.ones(len(x), dtype=np.bool_)
+    return np.zeros(len(x), dtype=np.bool_) if support is None else curve.supported(x, support, level)
+
+
+def _note(curve: Curve, level: float, support: Curve | None) -> str:
+    """What is drawn, and what it is about."""
+    if curve.pull is None:
+        return f"{level:.0%} band for the whole curve at once, about {curve.covered()}"
+    noise = f"noise ± {curve.half_width(level):.3g} everywhere at once ({level:.0%}), about {curve.covered()}"
+    if support is None:
+        return f"{noise} · no band, since nothing here shows where rows are few (give a released density as support)"
+    return f"{noise} · band only where the released density shows enough rows, elsewhere dots"
+
+
+def _value(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def _map(curve: Curve, level: float, support: Curve | None) -> Any:
+    """A surface as colored squares; of a learned one with `support`, those that rest on enough rows."""
     alt = altair()
     axes = [np.linspace(low, high, SIDE + 1) for low, high in curve.domain]
     middles = [(axis[1:] + axis[:-1]) / 2 for axis in axes]
     mesh = np.stack([part.reshape(-1) for part in np.meshgrid(*middles, indexing="ij")], axis=1)
+    keep = np.ones(len(mesh), dtype=np.bool_) if support is None else curve.supported(mesh, support, level)
     halves = [float(axis[1] - axis[0]) / 2 for axis in axes]
     rows = [
         {"x": a - halves[0], "x2": a + halves[0], "y": b - halves[1], "y2": b + halves[1], "estimate": value}
-        for (a, b), value in zip(mesh.tolist(), curve.at(mesh).tolist(), strict=True)
+        for (a, b), value, kept in zip(mesh.tolist(), curve.at(mesh).tolist(), keep.tolist(), strict=True)
+        if kept
     ]
     names = curve.labels if len(curve.labels) == 2 else (curve.labels[0], curve.labels[0])
     chart = alt.Chart(alt.Data(values=rows)).mark_rect().encode(
@@ -66,5 +101,5 @@ def _map(curve: Curve, level: float) -> Any:
         y=alt.Y("y:Q", title=names[1], scale=alt.Scale(nice=False, zero=False)), y2="y2:Q",
         color=alt.Color("estimate:Q", title=curve.kind, scale=alt.Scale(range=SHADES)),
     )  # fmt: skip
-    note = f"± {curve.half_width(level):.3g} everywhere at once with probability {level:g}"
+    note = f"± {curve.half_width(level):.3g} everywhere at once with probability {level:g}, about {curve.covered()}"
     return styled(chart.properties(width=WIDTH * 0.75, height=WIDTH * 0.6), curve.name, note)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.curves import Expansion, Floats, Fourier
+from sfumato.curves import Expansion, Floats, Fourier, Pull
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.functions.bandwidths import bandwidths_of, checked_bandwidth, lattice_of
@@ -38,6 +38,7 @@ GRID = 1 << 12  # most grid points a side
 TAILS = (1e-4, 1e-3, 1e-2)  # how small the first wave left out may be
 STEPS = 1 << 24  # lattice steps in the distance that one row moves w
 MARGIN = 2.0  # bandwidths on either side of the box
+TENTH = 9.0  # as many rows near as the penalty counts for, and it bends the curve a tenth of the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,18 @@ class LearnedCurve(FunctionQuestion):
             roots = np.exp(-((math.pi * axis.frequencies * h / (axis.high - axis.low)) ** 2))
             found.append(roots / (math.sqrt(float((roots**2).sum())) * (1 + 1e-12)))
         return found
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """The declared bounds: beyond them the waves only meet their own other end."""
+        lattices = [lattice_of(column, self.schema) for column in self.labels]
+        return tuple((lattice.low_value, lattice.high_value) for lattice in lattices)
+
+    @property
+    def pull(self) -> Pull:
+        """N rows within a bandwidth, all at one height, and a penalty Lambda give N / (N + Lambda) of that height."""
+        widths = math.prod(math.sqrt(2 * math.pi) * h for h in self._bandwidths)
+        return Pull(self._scale[0], TENTH * self.details.penalty / widths)
 
     @cached_property
     def reading(self) -> Expansion:

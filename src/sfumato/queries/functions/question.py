@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.curves import Curve, Divisor, Floats, Padded, Reading, Silence
+from sfumato.curves import Curve, Divisor, Floats, Padded, Pull, Reading, Silence
 from sfumato.errors import UnsupportedQuery
 from sfumato.queries.query import Query
 from sfumato.queries.whole import WholeTable
@@ -77,6 +77,16 @@ class FunctionQuestion(WholeTable, ABC):
         return 0.0
 
     @property
+    def bounds(self) -> tuple[tuple[float, float], ...] | None:
+        """Where the curve may be looked at, if that is less than the box of its waves."""
+        return None
+
+    @property
+    def pull(self) -> Pull | None:
+        """What a penalty does to the curve, if there is one."""
+        return None
+
+    @property
     def most_coarse(self) -> int:
         """How many steps of leaving out waves make sense."""
         return 0
@@ -125,11 +135,14 @@ class FunctionQuestion(WholeTable, ABC):
         if self.count_weight:
             divisor = Divisor(float(numbers[-1]) / self.count_weight, 1 / self.count_weight)
         sums = numbers[: self.reading.size] * self.worth
-        return Curve(self.name, self.kind, self.reading, sums, self.worth, noise, divisor, self.bias, self.labels)
+        return Curve(
+            self.name, self.kind, self.reading, sums, self.worth, noise, divisor, self.bias, self.labels,
+            self.bounds, self.pull,
+        )  # fmt: skip
 
     def points(self) -> Floats:
         """The points that a release's table shows."""
-        domain = self.reading.domain
+        domain = self.bounds or self.reading.domain
         axes = [np.linspace(low, high, SHOWN[len(domain)]) for low, high in domain]
         return np.stack([part.reshape(-1) for part in np.meshgrid(*axes, indexing="ij")], axis=1)
 
@@ -149,15 +162,17 @@ class FunctionQuestion(WholeTable, ABC):
         size = self.divisor or rows or self.schema.size or GUESSED
         nothing = np.zeros(self.reading.size)
         return Curve(
-            self.name, self.kind, self.reading, nothing, self.worth, mechanism.noise, Divisor(float(size)), self.bias
-        )
+            self.name, self.kind, self.reading, nothing, self.worth, mechanism.noise, Divisor(float(size)), self.bias,
+            self.labels, self.bounds, self.pull,
+        )  # fmt: skip
 
     def accuracy(self, mechanism: Any, beta: float) -> str:
         """The error to expect, in words, from public quantities."""
         if self.divisor is None and self.schema.size is None:
             return "depends on the number of rows; declare size= to preview it"
-        half = self.expected(mechanism).half_width(1 - beta)
-        words = f"± {half:.4g} everywhere at once with probability {1 - beta:g}"
+        expected = self.expected(mechanism)
+        words = f"± {expected.half_width(1 - beta):.4g} everywhere at once with probability {1 - beta:g}"
+        words += f", noise alone: about {expected.covered()}" if self.pull else ""
         return words + (f"; grid and truncation move it by at most {self.bias:.2g}" if self.bias else "")
 
     def predicted(self, mechanism: Any) -> float:
