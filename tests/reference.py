@@ -7,7 +7,7 @@ from sfumato.engines.bounding import MULTIPLIER, PRIME, SHIFT
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Frequencies
 from sfumato.queries.predicates import Between, Both, Contains, Either, Negated, OneOf
-from sfumato.spaces import Categories, Integers, Interval, Subsets
+from sfumato.spaces import Categories, Dates, Integers, Interval, Subsets
 
 
 def answer(rows, statistic, schema):
@@ -62,7 +62,7 @@ def coerced(value, space):
     point = space.coerce(value)
     if point is None or not isinstance(space, Interval | Integers):
         return point
-    return round(Fraction(point) / space.lattice.step)
+    return space.day(point) if isinstance(space, Dates) else round(Fraction(point) / space.lattice.step)
 
 
 def position(value, space):

@@ -30,10 +30,17 @@ EXAMPLES = [
     Box(-1, 1, (3,), 0.5, norm="linf"), Texts(2), Record({"x": Interval(0, 1, 1), "c": Categories(["a"])}),
     Record({"x": Integers(0, 9), "y": Integers(0, 9)}, combine="max"), Curves((0, 1, 2), -1, 2, 0.5),
     Curves((1, 3), 0, 5, 1), Dates("2020-01-01", "2026-12-31"), Dates("2020-01-01", "2020-02-01", missing="2020-01-05"),
+    Interval(0, 9, 1, na=[99, "-1"]), Integers(0, 5, missing=2, na=[8]), Categories([False, True]), Texts(2, na=["no"]),
+    Categories([1, 2], other=0, missing=3, na=[9, "unknown"]), Categories(["a", "b"], missing="b", na=["", "no", 99]),
+    Categories([False, True], missing=False, na=[9]), Subsets(["a", "b"], cap=1, na=["none"]),
+    Subsets([1, 2], 2, na=[0]),
+    Dates("2020-01-01", "2020-12-31", na=["1900-01-01", "9999-12-31"]), Curves((0, 1, 2), -1, 2, 0.5, na=[-99]),
+    Box(0, 255, shape=(2,), step=1, na=[999]),
 ]  # fmt: skip
 BAD = [None, math.nan, math.inf, -math.inf, 1e308, -0.0, 10**400, -(10**400), True, "", " 1 ", "1_0", "nan", "a;b;a;z",
        b"a", [], [None, "a", []], ["b", "a", "c"], {}, {"x": "?"}, (1, math.nan), [[1, 2], [3, math.nan]], np.int64(2),
        np.str_("a"), Decimal("0.3"), datetime.date(2026, 1, 1), datetime.datetime(1, 1, 1), "2020-01-31",
+       "true", " FALSE ", "3.0", "1.", 3.0, 99, "99", 9, "unknown", ["none"], [0, 0], "9999-12-31", "\ud800", 10**18,
        object(), {"a", "b"}, float, 1j]  # fmt: skip
 VALUES = st.one_of(st.sampled_from(BAD), st.floats(), st.integers(), st.text(max_size=4), st.lists(st.integers(0, 4)))
 every_space = pytest.mark.parametrize("space", EXAMPLES, ids=lambda space: type(space).__name__)

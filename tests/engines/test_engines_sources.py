@@ -169,8 +169,8 @@ NUMERIC, TEXT = sf.Interval(0, 1, 1), sf.Categories(["a"])
 MISFITS = [
     (NUMERIC, pa.array([True])), (NUMERIC, pa.array(["a"]).cast(pa.binary())), (NUMERIC, pa.array([[1]])),
     (sf.Integers(0, 1), pa.array([0], pa.timestamp("s"))), (TEXT, pa.array([1])), (TEXT, pa.array([1.0])),
-    (sf.Categories([1]), pa.array([1.0])), (sf.Subsets(["a"], cap=1), pa.array([[1]])),
-    (sf.Subsets([1], cap=1), pa.array([1])), (sf.Subsets([1], cap=1), pa.array([[1.5]])), (sf.Texts(), pa.array([1])),
+    (sf.Categories([1]), pa.array([True])), (sf.Subsets(["a"], cap=1), pa.array([[1]])),
+    (sf.Subsets([1], cap=1), pa.array([1])), (sf.Subsets([1], cap=1), pa.array([[True]])), (sf.Texts(), pa.array([1])),
 ]  # fmt: skip
 
 

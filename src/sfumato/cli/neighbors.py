@@ -69,6 +69,6 @@ def _kind(space: Space | None) -> Any:
         return pa.float64()
     if isinstance(space, Categories | Subsets):
         labels = space.values if isinstance(space, Categories) else space.of
-        item = pa.string() if isinstance(labels[0], str) else pa.int64()
+        item = pa.scalar(labels[0]).type
         return pa.list_(item) if isinstance(space, Subsets) else item
     return pa.string()

@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from sfumato.errors import SchemaError
 from sfumato.spaces import Categories, Curves, Dates, Integers, Interval, Label, Lattice, Space, Subsets, Texts
+from sfumato.spaces.codes import Code, numbers_of, texts_of, wholes_of
 from sfumato.spaces.dates import DAY, day_number
-from sfumato.spaces.numerals import INFINITE, MINUS_INFINITE, NUMBER, WHOLE
+from sfumato.spaces.numerals import FALSE, INFINITE, MINUS_INFINITE, NUMBER, TRUE, WHOLE, WHOLE_LIMIT
 
-__all__ = ["check_type", "coerced", "lookup"]
+__all__ = ["check_type", "coerced", "fits", "held_labels", "lookup"]
 
 MARGINS = r"^[ \t]+|[ \t]+\z"
 
@@ -34,46 +35,54 @@ def floor(value: float) -> float:  # type: ignore[empty-body]
 def coerced(raw: Any, space: Space, real: bool = False) -> Any:
     """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
     if isinstance(space, Dates):
-        return _number(_day(raw), space, real)
+        return _number(_without(_day(raw), space.coded_days), space, real)
     if isinstance(space, Interval | Integers):
-        return _number(raw, space, real)
+        return _number(_uncoded(raw, numbers_of(space.na)), space, real)
     if isinstance(space, Categories):
         return _category(raw, space)
     if isinstance(space, Subsets):
         return _set(raw, space)
     if isinstance(space, Curves):
-        return raw.cast("array<float64>")  # each number is coerced where rows are streamed
+        points, na = raw.cast("array<float64>"), numbers_of(space.na)  # each is coerced where rows are streamed
+        return points.map(lambda point: _without(point, na)) if na else points
     assert isinstance(space, Texts)
-    return raw.substr(0, space.longest)
+    return _without(raw, texts_of(space.na)).substr(0, space.longest)
 
 
 def lookup(labels: tuple[Label, ...]) -> Any:
     """A small table (label, position), to turn declared labels into whole numbers by a join."""
-    kind = pa.string() if isinstance(labels[0], str) else pa.int64()
-    return ibis.memtable(pa.table({"label": pa.array(labels, kind), "position": pa.array(range(len(labels)))}))
+    held = held_labels(labels)
+    kind = pa.string() if isinstance(held[0], str) else pa.int64()
+    return ibis.memtable(pa.table({"label": pa.array(held, kind), "position": pa.array(range(len(held)))}))
+
+
+def held_labels(labels: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Labels as engines hold them: false and true as 0 and 1."""
+    return tuple(int(label) if isinstance(label, bool) else label for label in labels)
 
 
 def check_type(name: str, space: Space, kind: dt.DataType) -> None:
     """Refuse, from types alone, a column that cannot hold what the schema declares."""
-    if not _fits(space, kind):
+    if not fits(space, kind):
         raise SchemaError(
             f"column {name!r} is declared as {type(space).__name__}, but the table holds {kind} there; "
             "declare a space that fits, or convert the column first"
         )
 
 
-def _fits(space: Space, kind: dt.DataType) -> bool:
+def fits(space: Space, kind: dt.DataType) -> bool:
+    """Whether a column of this type can hold what the space declares."""
     if isinstance(kind, dt.Boolean):
-        return False
+        return isinstance(space, Categories) and isinstance(space.values[0], bool)
     if isinstance(space, Dates):
         return isinstance(kind, dt.Date | dt.Timestamp | dt.String)
     if isinstance(space, Interval | Integers):
         return isinstance(kind, dt.Numeric | dt.String)
     if isinstance(space, Categories):
-        return isinstance(kind, dt.String) or (isinstance(kind, dt.Integer) and isinstance(space.values[0], int))
+        return isinstance(kind, dt.String) or (isinstance(kind, dt.Numeric) and isinstance(space.values[0], int))
     if isinstance(space, Subsets):
         item = kind.value_type if isinstance(kind, dt.Array) else kind
-        whole = isinstance(item, dt.Integer) and isinstance(kind, dt.Array) and isinstance(space.of[0], int)
+        whole = isinstance(item, dt.Numeric) and isinstance(kind, dt.Array) and isinstance(space.of[0], int)
         return isinstance(item, dt.String) or whole
     if isinstance(space, Curves):
         return isinstance(kind, dt.Array) and isinstance(kind.value_type, dt.Integer | dt.Floating)
@@ -129,12 +138,16 @@ def _rounded(value: Any, lattice: Lattice, held: str) -> Any:
 
 def _category(raw: Any, space: Categories) -> Any:
     """The label; `other` and `missing` take the rest, where they are declared."""
+    raw = _present(raw)
     label = _label(raw, space.values)
     if space.other is None and space.missing is None:
-        return label
-    other = ibis.null(label.type()) if space.other is None else ibis.literal(space.other, label.type())
-    missing = ibis.null(label.type()) if space.missing is None else ibis.literal(space.missing, label.type())
-    return ibis.cases((label.isin(space.values), label), (raw.isnull(), missing), else_=other)
+        return label  # a code is no declared label, so it falls out as well
+    other, missing = (
+        ibis.null(label.type()) if chosen is None else ibis.literal(chosen, label.type())
+        for chosen in held_labels((space.other, space.missing))  # type: ignore[arg-type]
+    )
+    blank = raw.isnull() | _coded(raw, label, space.na) if space.na else raw.isnull()
+    return ibis.cases((label.isin(held_labels(space.values)), label), (blank, missing), else_=other)
 
 
 def _set(raw: Any, space: Subsets) -> Any:
@@ -143,8 +156,12 @@ def _set(raw: Any, space: Subsets) -> Any:
     if raw.type().is_string():
         apart = raw.re_split(f"[{re.escape(space.separator)}]")  # a plain split means a pattern on Spark
         items = apart.map(lambda item: item.re_replace(MARGINS, ""))
-    items = items.map(lambda item: _label(item, space.of)) if _needs_reading(items.type(), space.of) else items
-    return items.filter(lambda item: item.isin(space.of)).unique().sort()[: space.cap]
+    read = items.map(lambda item: _label(item, space.of)) if _needs_reading(items.type(), space.of) else items
+    known = read.filter(lambda item: item.isin(space.of)).unique().sort()[: space.cap]
+    if not space.na:
+        return known
+    uncoded = items.filter(lambda item: ~_coded(item, _label(item, space.of), space.na).fill_null(False))
+    return ibis.ifelse((items.length() > 0) & (uncoded.length() == 0), ibis.null(known.type()), known)
 
 
 def _needs_reading(kind: Any, labels: tuple[Label, ...]) -> bool:
@@ -156,12 +173,53 @@ def _label(raw: Any, labels: tuple[Label, ...]) -> Any:
     kind = raw.type()
     if isinstance(labels[0], str) or kind == dt.int64:
         return raw
+    if kind.is_string():
+        return _whole_in(raw) if not isinstance(labels[0], bool) else _truth_in(raw)
     if kind == dt.uint64:
-        fits = raw <= ibis.literal(2**63 - 1, "uint64")
-        return ibis.ifelse(fits, raw, ibis.null("uint64")).cast("int64")
-    if not kind.is_string():
-        return raw.cast("int64")
-    return ibis.ifelse(_matches(raw, WHOLE), raw, ibis.null("string")).strip().cast("int64")
+        small = raw <= ibis.literal(2**63 - 1, "uint64")
+        return ibis.ifelse(small, raw, ibis.null("uint64")).cast("int64")
+    if kind.is_floating() or kind.is_decimal():
+        number = raw.cast("float64")
+        whole = (number == floor(number)) & (number > -WHOLE_LIMIT) & (number < WHOLE_LIMIT)
+        return ibis.ifelse(whole, number, ibis.null("float64")).cast("int64")
+    return raw.cast("int64")
+
+
+def _truth_in(raw: Any) -> Any:
+    truths = ((_matches(raw, TRUE), ibis.literal(1, "int64")), (_matches(raw, FALSE), ibis.literal(0, "int64")))
+    return ibis.cases(*truths, else_=_whole_in(raw))
+
+
+def _whole_in(raw: Any) -> Any:
+    text = ibis.ifelse(_matches(raw, WHOLE), raw, ibis.null("string")).strip()
+    return text.re_replace(r"[.]0*\z", "").cast("int64")
+
+
+def _present(raw: Any) -> Any:
+    """The column with NaN as null."""
+    return ibis.ifelse(raw <= math.inf, raw, ibis.null(raw.type())) if raw.type().is_floating() else raw
+
+
+def _coded(raw: Any, label: Any, na: tuple[Code, ...]) -> Any:
+    """Whether a label stands for a missing value: by its text, or as a whole number."""
+    named = ibis.literal(False)
+    if raw.type().is_string():
+        trimmed = raw if label.type().is_string() else raw.re_replace(MARGINS, "")
+        named = trimmed.isin(texts_of(na))
+    wholes = wholes_of(na)
+    return named | label.isin(wholes).fill_null(False) if wholes and label.type().is_integer() else named
+
+
+def _uncoded(raw: Any, na: tuple[float, ...]) -> Any:
+    """A column of numbers, or of texts of numbers, without its codes."""
+    if not na:
+        return raw
+    number = _number_in(raw) if raw.type().is_string() else raw
+    return ibis.ifelse(number.cast("float64").isin(na), ibis.null(number.type()), number)
+
+
+def _without(raw: Any, codes: tuple[Any, ...]) -> Any:
+    return ibis.ifelse(raw.isin(codes), ibis.null(raw.type()), raw) if codes else raw
 
 
 def _number_in(raw: Any) -> Any:

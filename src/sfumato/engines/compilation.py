@@ -7,7 +7,7 @@ from typing import Any
 
 import ibis
 
-from sfumato.engines.coercion import lookup
+from sfumato.engines.coercion import held_labels, lookup
 from sfumato.engines.rows import UNIT, counted_rows, held
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
@@ -162,7 +162,7 @@ def _holds(condition: Predicate, schema: Schema, rows: Any) -> Any:
         low: int = schema.space(condition.column).lattice.low  # type: ignore[attr-defined]
         inside = (column >= condition.low - low) & (column <= condition.high - low)
     elif isinstance(condition, OneOf):
-        inside = column.isin(condition.labels) if condition.labels else ibis.literal(False)
+        inside = column.isin(held_labels(condition.labels)) if condition.labels else ibis.literal(False)
     else:
         inside = column.contains(condition.item)
     return inside.fill_null(False)

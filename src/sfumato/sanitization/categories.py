@@ -90,8 +90,7 @@ class Responses:
         """Labels, null for missing; or numbers."""
         if isinstance(self.space, Categories):
             labels = [*self.space.values, None][: self.size]
-            kind = pa.string() if isinstance(self.space.values[0], str) else pa.int64()
-            return {self.column: pa.array(labels, kind).take(pa.array(noisy[:, 0]))}
+            return {self.column: pa.array(labels).take(pa.array(noisy[:, 0]))}
         return {self.column: in_units(noisy[:, 0], self.space)}
 
     def reading(self, wanted: Floats) -> Reading:

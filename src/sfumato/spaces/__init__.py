@@ -66,7 +66,7 @@ def space_from(record: dict[str, Any], name: str) -> Space:
         raise SchemaError(f"column {name!r} has type {kind!r}; choose one of {', '.join(SPACES)}")
     if kind == "record":
         fields["parts"] = {part: space_from(inner, f"{name}.{part}") for part, inner in fields["parts"].items()}
-    for key in ("values", "of", "shape", "points"):
+    for key in ("values", "of", "shape", "points", "na"):
         if isinstance(fields.get(key), list):
             fields[key] = tuple(fields[key])
     try:

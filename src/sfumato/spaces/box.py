@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.spaces import codes
 from sfumato.spaces.lattice import Lattice
 
 __all__ = ["Box"]
@@ -21,7 +22,7 @@ NORMS = ("l1", "l2", "linf")
 class Box:
     """Arrays of a public `shape` with entries from `low` to `high` on a lattice, under an l_p metric.
 
-    Coercion: entries clip; NaN entries take the middle of the range; an array of another shape, or
+    Coercion: entries clip; NaN entries, and codes in `na`, take the middle of the range; an array of another shape, or
     what is not an array of numbers, is missing.
 
     >>> gray = Box(0, 255, shape=(2, 2), step=1, norm="linf")
@@ -34,6 +35,7 @@ class Box:
     shape: tuple[int, ...]
     step: float | None = None
     norm: str = "l2"
+    na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -43,6 +45,7 @@ class Box:
         if self.norm not in NORMS:
             raise ParameterError(f"norm must be one of {', '.join(NORMS)}, got {self.norm!r}")
         object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "na", codes.checked(self.na))
         object.__setattr__(self, "lattice", Lattice.between(self.low, self.high, self.step))
 
     @property
@@ -69,6 +72,7 @@ class Box:
             return None
         if array.shape != self.shape:
             return None
+        array[np.isin(array, codes.numbers_of(self.na))] = math.nan
         middle = (self.lattice.low + self.lattice.high) // 2
         indices = [middle if math.isnan(entry) else self.lattice.index(entry) for entry in array.flat]
         return self.lattice.values(indices).reshape(self.shape)
@@ -82,4 +86,5 @@ class Box:
             "shape": list(self.shape),
             "step": float(self.lattice.step),
             "norm": self.norm,
+            **codes.in_record(self.na),
         }

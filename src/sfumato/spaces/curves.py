@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.spaces import codes
 from sfumato.spaces.lattice import Lattice
 
 __all__ = ["Curves"]
@@ -20,8 +21,9 @@ __all__ = ["Curves"]
 class Curves:
     """Curves with values from `low` to `high` on a lattice at public `points`, under the root mean square distance.
 
-    The mean is over the points.  Coercion: values clip; missing ones (None, NaN) lie on straight lines between the
-    others, level beyond the ends; a curve with more than half of its values missing, or of another length, is missing.
+    The mean is over the points.  Coercion: values clip; missing ones (None, NaN, codes in `na`) lie on straight lines
+    between the others, level beyond the ends; a curve with more than half of its values missing, or of another length,
+    is missing.
 
     >>> day = Curves(points=(0, 6, 12, 18), low=0, high=10, step=0.5)
     >>> day.coerce([1, None, 3, 99]).tolist(), day.diameter
@@ -32,15 +34,17 @@ class Curves:
     low: float
     high: float
     step: float | None = None
+    na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        points = tuple(float(point) for point in self.points)
+        points = _numbers(self.points)
         if len(points) < 2 or not all(map(math.isfinite, points)):
-            raise ParameterError(f"points must be at least two finite numbers, got {len(points)}")
+            raise ParameterError(f"points must be at least two finite numbers, got {self.points!r:.80}")
         if any(not a < b for a, b in itertools.pairwise(points)):
             raise ParameterError("points must be increasing and distinct; sort them and name each once")
         object.__setattr__(self, "points", points)
+        object.__setattr__(self, "na", codes.checked(self.na))
         object.__setattr__(self, "lattice", Lattice.between(self.low, self.high, self.step))
 
     @property
@@ -61,6 +65,7 @@ class Curves:
             return None
         if entries.shape != (len(self.points),):
             return None
+        entries[np.isin(entries, codes.numbers_of(self.na))] = math.nan
         held = ~np.isnan(entries)
         if 2 * held.sum() < held.size:
             return None
@@ -76,4 +81,13 @@ class Curves:
             "low": self.low,
             "high": self.high,
             "step": float(self.lattice.step),
+            **codes.in_record(self.na),
         }
+
+
+def _numbers(points: Any) -> tuple[float, ...]:
+    """The points as numbers; none where they are no list of numbers."""
+    try:
+        return () if isinstance(points, str) else tuple(float(point) for point in points)
+    except (TypeError, ValueError, OverflowError):
+        return ()

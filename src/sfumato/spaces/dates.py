@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.spaces import codes
 from sfumato.spaces.interval import Integers
 
 __all__ = ["DAY", "Dates", "day_number"]
@@ -20,8 +21,9 @@ EPOCH = datetime.date(1970, 1, 1)
 class Dates(Integers):
     """Dates from `low` to `high`, as whole days since 1970-01-01; distance in days.
 
-    Coercion: dates and times take their day; texts must begin `YYYY-MM-DD` (a day that its month lacks counts into the
-    next month); earlier and later days clip; all else is missing.  Answers in numbers count days: see `date`.
+    Coercion: dates and times take their day, that of UTC where they have a zone; texts must begin `YYYY-MM-DD` (a day
+    that its month lacks counts into the next month); earlier and later days clip; all else is missing, and so are the
+    days in `na`.  Answers in numbers count days: see `date`.
 
     >>> joined = Dates("2020-01-01", "2020-12-31")
     >>> joined, joined.coerce("2020-02-30"), joined.coerce("1999-01-01"), joined.coerce("soon")
@@ -37,12 +39,17 @@ class Dates(Integers):
             if number is None:
                 raise ParameterError(f"{name} must be a date such as '2020-01-31', got {bound!r}")
             object.__setattr__(self, name, number)
+        if not isinstance(self.na, str):
+            named = [day.isoformat() if isinstance(day, datetime.date) else day for day in self.na]
+            object.__setattr__(self, "na", tuple(named))
         Integers.__post_init__(self)
 
     def __repr__(self) -> str:
         shown = [repr(self.date(end).isoformat()) for end in (self.low, self.high)]
         if self.missing is not None:
             shown.append(f"missing={self.date(self.missing).isoformat()!r}")
+        if self.na:
+            shown.append(f"na={list(self.na)!r}")
         return f"Dates({', '.join(shown)})"
 
     @staticmethod
@@ -57,10 +64,16 @@ class Dates(Integers):
             raise ParameterError(f"a date is compared with a date such as '2020-01-31', not with {value!r}")
         return number
 
+    @property
+    def coded_days(self) -> tuple[int, ...]:
+        """The numbers of the days that are codes for missing ones."""
+        named = [_number(code) for code in self.na if isinstance(code, str)]
+        return tuple(number for number in named if number is not None)
+
     def coerce(self, value: Any) -> datetime.date | None:  # type: ignore[override]
         """The date that stands for `value`, or None if it is missing."""
         number = None if isinstance(value, int | float) else _number(value)
-        if number is None:
+        if number is None or number in self.coded_days:
             return None if self.missing is None else self.date(self.missing)
         return self.date(min(max(number, self.lattice.low), self.lattice.high))
 
@@ -72,7 +85,7 @@ class Dates(Integers):
         """Plain values, for plans and releases."""
         missing = None if self.missing is None else self.date(self.missing).isoformat()
         low, high = (self.date(end).isoformat() for end in (self.low, self.high))
-        return {"type": "dates", "low": low, "high": high, "missing": missing}
+        return {"type": "dates", "low": low, "high": high, "missing": missing} | codes.in_record(self.na)
 
 
 def day_number(year: Any, month: Any, day: Any) -> Any:
@@ -94,9 +107,16 @@ def _number(value: Any) -> int | None:
     """The day of a date, a time or a text; a whole number is a number of days."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, datetime.date):  # times are dates too
-        return (datetime.date(value.year, value.month, value.day) - EPOCH).days
+    if isinstance(value, datetime.date) and value == value:  # times are dates too; pandas' NaT equals nothing
+        number = int(day_number(max(value.year, 0), value.month, value.day))
+        return number + _shift(value) if isinstance(value, datetime.datetime) else number
     if isinstance(value, str) and re.fullmatch(DAY, value, re.DOTALL):
         text = value.lstrip(" \t")
         return int(day_number(int(text[:4]), int(text[5:7]), int(text[8:10])))
     return None
+
+
+def _shift(time: datetime.datetime) -> int:
+    """How many days UTC is ahead of the calendar where the time was taken: -1, 0 or 1."""
+    clock = datetime.timedelta(hours=time.hour, minutes=time.minute, seconds=time.second, microseconds=time.microsecond)
+    return (clock - (time.utcoffset() or datetime.timedelta(0))) // datetime.timedelta(days=1)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from sfumato.errors import ParameterError
+from sfumato.spaces import codes
 from sfumato.spaces.lattice import Lattice
 from sfumato.spaces.numerals import number_in
 
-__all__ = ["Integers", "Interval"]
+__all__ = ["Integers", "Interval", "number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,7 @@ class Interval:
     """Numbers from `low` to `high`, known to the nearest multiple of `step`.
 
     Coercion: out of range and infinite values clip; null, NaN and what is not a number are missing.
+    So are codes in `na`, such as 99: they are compared before anything is clipped or rounded.
     Missing values are left out (also of counts), or stand for the public value `missing`.
 
     >>> age = Interval(0, 120, step=1)
@@ -31,10 +37,12 @@ class Interval:
     high: float
     step: float | None = None
     missing: float | None = field(default=None, kw_only=True)
+    na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lattice", Lattice.between(self.low, self.high, self.step))
+        object.__setattr__(self, "na", codes.checked(self.na))
         _check_missing(self.missing, self.low, self.high)
 
     @property
@@ -48,10 +56,10 @@ class Interval:
 
     def coerce(self, value: Any) -> float | None:
         """The point of the lattice that stands for `value`, or None if it is missing."""
-        number = _number(value)
-        if number is None:
+        found = number(value)
+        if found is None or found in codes.numbers_of(self.na):
             return None if self.missing is None else self.lattice.value(self.lattice.index(self.missing))
-        return self.lattice.value(self.lattice.index(number))
+        return self.lattice.value(self.lattice.index(found))
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
@@ -61,6 +69,7 @@ class Interval:
             "high": self.high,
             "step": float(self.lattice.step),
             "missing": self.missing,
+            **codes.in_record(self.na),
         }
 
 
@@ -75,6 +84,7 @@ class Integers:
     low: int
     high: int
     missing: int | None = field(default=None, kw_only=True)
+    na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +93,10 @@ class Integers:
             if not isinstance(bound, int) or isinstance(bound, bool):
                 raise ParameterError(f"{name} must be a whole number, got {bound!r}; for others use Interval")
         object.__setattr__(self, "lattice", Lattice.between(self.low, self.high, 1))
+        object.__setattr__(self, "na", codes.checked(self.na))
         _check_missing(self.missing, self.low, self.high)
+        if self.missing is not None and self.missing != int(self.missing):
+            raise ParameterError(f"missing must be a whole number, got {self.missing!r}")
 
     @property
     def diameter(self) -> float:
@@ -96,28 +109,36 @@ class Integers:
 
     def coerce(self, value: Any) -> int | None:
         """The whole number that stands for `value`, or None if it is missing."""
-        number = _number(value)
-        return self.missing if number is None else self.lattice.index(number)
+        found = number(value)
+        if found is None or found in codes.numbers_of(self.na):
+            return self.missing
+        return self.lattice.index(found)
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
-        return {"type": "integers", "low": self.low, "high": self.high, "missing": self.missing}
+        record = {"type": "integers", "low": self.low, "high": self.high, "missing": self.missing}
+        return record | codes.in_record(self.na)
 
 
-def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, bool):
-        return None
+def number(value: Any) -> float | None:
+    """The number that a value is, or that a text stands for; None for NaN and all else."""
     if isinstance(value, str):
         return number_in(value)
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except (TypeError, ValueError):
+    if not isinstance(value, Real | Decimal) or isinstance(value, bool | np.bool_):
         return None
-    return None if math.isnan(number) else number
+    try:
+        found = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    except (TypeError, ValueError):  # a signaling NaN
+        return None
+    return None if math.isnan(found) else found
 
 
-def _check_missing(missing: float | None, low: float, high: float) -> None:
-    if missing is not None and not low <= missing <= high:
+def _check_missing(missing: Any, low: float, high: float) -> None:
+    if missing is None:
+        return
+    if number(missing) is None or isinstance(missing, str):
+        raise ParameterError(f"missing must be a number between low={low} and high={high}, got {missing!r}")
+    if not low <= missing <= high:
         raise ParameterError(f"missing={missing} must lie between low={low} and high={high}")

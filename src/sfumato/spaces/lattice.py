@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +35,9 @@ class Lattice:
     @classmethod
     def between(cls, low: float, high: float, step: float | None) -> Lattice:
         """The lattice from `low` to `high`; both must be multiples of `step`."""
+        for name, given in (("low", low), ("high", high), ("step", 1 if step is None else step)):
+            if not isinstance(given, Real | Decimal) or isinstance(given, bool):
+                raise ParameterError(f"{name} must be a finite number, got {given!r}")
         bottom, top = exact(low, "low"), exact(high, "high")
         if not bottom < top:
             raise ParameterError(f"low must be below high, got low={low} and high={high}")

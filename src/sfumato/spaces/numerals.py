@@ -2,6 +2,7 @@
 
 The patterns must match a whole field, and mean the same to Python, RE2 and Java.  They know ASCII digits only:
 no thousands separators, no underscores, no hexadecimal numbers; the text "nan" is not a number, so it is missing.
+Whole numbers may end in a point and zeros, as programs write them that keep gaps as NaN.
 """
 
 from __future__ import annotations
@@ -9,12 +10,26 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["INFINITE", "MINUS_INFINITE", "NUMBER", "WHOLE", "number_in", "whole_in"]
+__all__ = [
+    "FALSE",
+    "INFINITE",
+    "MINUS_INFINITE",
+    "NUMBER",
+    "TRUE",
+    "WHOLE",
+    "WHOLE_LIMIT",
+    "number_in",
+    "truth_in",
+    "whole_in",
+]
 
 NUMBER = r"[ \t]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*"
 INFINITE = r"[ \t]*[+]?[iI][nN][fF]([iI][nN][iI][tT][yY])?[ \t]*"
 MINUS_INFINITE = r"[ \t]*-[iI][nN][fF]([iI][nN][iI][tT][yY])?[ \t]*"
-WHOLE = r"[ \t]*[+-]?[0-9]{1,18}[ \t]*"  # eighteen digits fit in 64 bits
+WHOLE = r"[ \t]*[+-]?[0-9]{1,18}([.]0*)?[ \t]*"  # eighteen digits fit in 64 bits
+WHOLE_LIMIT = 10**18  # labels that are whole numbers lie below it, with either sign
+TRUE = r"[ \t]*[tT][rR][uU][eE][ \t]*"
+FALSE = r"[ \t]*[fF][aA][lL][sS][eE][ \t]*"
 
 
 def number_in(text: str) -> float | None:
@@ -33,7 +48,18 @@ def number_in(text: str) -> float | None:
 def whole_in(text: str) -> int | None:
     """The whole number that a text stands for, or None.
 
-    >>> whole_in("+007"), whole_in("7.0")
-    (7, None)
+    >>> whole_in("+007"), whole_in("7.0"), whole_in("7.5")
+    (7, 7, None)
     """
-    return int(text) if re.fullmatch(WHOLE, text) else None
+    return int(text.partition(".")[0]) if re.fullmatch(WHOLE, text) else None
+
+
+def truth_in(text: str) -> bool | None:
+    """What a text says of true and false, or None.
+
+    >>> truth_in("TRUE"), truth_in(" 0 "), truth_in("yes")
+    (True, False, None)
+    """
+    if re.fullmatch(TRUE, text):
+        return True
+    return False if re.fullmatch(FALSE, text) else {0: False, 1: True}.get(whole_in(text))  # type: ignore[arg-type]

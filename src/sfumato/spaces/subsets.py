@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.spaces.categories import Label, labels, read_label
+from sfumato.spaces import codes
+from sfumato.spaces.categories import BLANKS, Label, labels, read_label
 
-__all__ = ["BLANKS", "UNIT_SEPARATOR", "Subsets"]
+__all__ = ["UNIT_SEPARATOR", "Subsets"]
 
-BLANKS = " \t"  # trimmed around the items of a text
 UNIT_SEPARATOR = "\x1f"  # joins a set's items where engines order sets, so no item may hold it
 
 
@@ -20,7 +20,8 @@ class Subsets:
     """A set of the items `of`; in text files the items are joined by `separator`.
 
     Coercion: unknown items, nulls and repetitions are dropped; of more than `cap` items the first `cap` in
-    the order of their values (texts by code point) are kept.  A null is missing; an empty set is not.
+    the order of their values (texts by code point) are kept.  A null is missing, and so is a set of nothing but codes
+    in `na`; an empty set is not.
 
     >>> hobbies = Subsets(["chess", "judo", "opera"], cap=2)
     >>> sorted(hobbies.coerce(["opera", "judo", "chess", "golf", "judo"])), hobbies.coerce(None)
@@ -30,6 +31,7 @@ class Subsets:
     of: tuple[Label, ...]
     cap: int
     separator: str = ";"
+    na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "of", labels(self.of, "of"))
@@ -41,6 +43,10 @@ class Subsets:
             raise ParameterError("of holds an item with the control character U+001F; rename that item")
         if len(self.separator) != 1:
             raise ParameterError(f"separator must be a single character, got {self.separator!r}")
+        object.__setattr__(self, "na", codes.checked(self.na))
+        both = next((item for item in self.of if self._coded(item)), None)
+        if both is not None:
+            raise ParameterError(f"{both!r} is declared as an item and as a code for missing values; keep one")
 
     @property
     def diameter(self) -> float:
@@ -57,7 +63,10 @@ class Subsets:
             value = [item.strip(BLANKS) for item in value.split(self.separator)]
         if not isinstance(value, Iterable) or isinstance(value, Mapping):
             return None
-        read = {read_label(item, type(self.of[0])) for item in value}
+        held = list(value)
+        if self.na and held and all(self._coded(item) for item in held):
+            return None
+        read = {read_label(item, type(self.of[0])) for item in held}
         return frozenset(sorted(item for item in self.of if item in read)[: self.cap])
 
     def to_record(self) -> dict[str, Any]:
@@ -67,4 +76,11 @@ class Subsets:
             "of": list(self.of),
             "cap": self.cap,
             "separator": self.separator,
+            **codes.in_record(self.na),
         }
+
+    def _coded(self, item: Any) -> bool:
+        """Whether an item is a code for a missing set."""
+        if isinstance(item, str) and item in codes.texts_of(self.na):
+            return True
+        return isinstance(self.of[0], int) and read_label(item, int) in codes.wholes_of(self.na)

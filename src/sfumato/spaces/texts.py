@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.spaces import codes
 
 __all__ = ["Texts"]
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of at most `longest` characters; longer ones are cut, nulls are missing.
+    """Texts of at most `longest` characters; longer ones are cut.
+
+    Nulls, codes in `na` and what is not Unicode are missing.
 
     >>> Texts(3).coerce("Ljubljana"), Texts(3).coerce(None)
     ('Lju', None)
     """
 
     longest: int = 64
+    na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "na", codes.checked(self.na))
         if not (isinstance(self.longest, int) and 1 <= self.longest <= 1000):
             raise ParameterError(f"longest must be a whole number from 1 to 1000, got {self.longest!r}")
 
@@ -35,8 +40,11 @@ class Texts:
 
     def coerce(self, value: Any) -> str | None:
         """The text that stands for `value`, or None if it is missing."""
-        return value[: self.longest] if isinstance(value, str) else None
+        if not isinstance(value, str) or value in codes.texts_of(self.na):
+            return None
+        unicode = not any("\ud800" <= character <= "\udfff" for character in value)
+        return value[: self.longest] if unicode else None
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
-        return {"type": "texts", "longest": self.longest}
+        return {"type": "texts", "longest": self.longest, **codes.in_record(self.na)}

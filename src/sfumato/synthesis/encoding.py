@@ -100,8 +100,7 @@ class Column:
 
         null = indices < 0
         if isinstance(self.space, Categories):
-            kind = pa.string() if isinstance(self.space.values[0], str) else pa.int64()
-            labels = pa.array(list(self.space.values), type=kind)
+            labels = pa.array(list(self.space.values))  # all of one type: texts, whole numbers, or false and true
             return labels.take(pa.array(np.where(null, 0, indices), mask=null))
         lattice = self.space.lattice
         held = np.where(null, 0, indices) + lattice.low
