@@ -1,11 +1,12 @@
-"""What survives a power cut: names in directories, made durable."""
+"""The disk below: names in directories that survive a power cut, and the room that is left."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
-__all__ = ["sync_directory"]
+__all__ = ["free_bytes", "sync_directory"]
 
 
 def sync_directory(directory: Path) -> None:
@@ -17,3 +18,8 @@ def sync_directory(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def free_bytes(directory: Path) -> int:
+    """How much may still be written beside the files of a directory."""
+    return shutil.disk_usage(directory).free

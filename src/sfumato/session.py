@@ -6,10 +6,11 @@ spent, and says one generic thing.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,55 +18,35 @@ import numpy as np
 
 from sfumato.archive import read
 from sfumato.bounds import certify
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.disk import free_bytes
 from sfumato.engines import Table
-from sfumato.errors import EngineError, ParameterError
+from sfumato.errors import EngineError, LedgerError, ParameterError, SchemaError, SfumatoError
 from sfumato.ledger import Charge, Ledger
+from sfumato.ledger.contents import INSIDE_BYTES
 from sfumato.mechanisms.ranks import Ranks
-from sfumato.numeric import ceil_float
-from sfumato.planner import Option, options
-from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
+from sfumato.orders import Order, Preview, order, preview
+from sfumato.privacy.assumptions import assumed
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.publishing import Publication, Recipe
 from sfumato.publishing.sanitized import Sanitizing
 from sfumato.publishing.synthetic import SynthesisPreview, Synthesizing
-from sfumato.queries import Query, Question, bind
-from sfumato.queries.binding import STAND_INS, bind_discovered
+from sfumato.queries import Query
+from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.workload import Workload
 from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
 from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
-from sfumato.release import FORMAT, Provenance, Release, digest
+from sfumato.release import Provenance, Release, canonical, digest
 from sfumato.sanitization import Sanitization, SanitizedTable, Together
 from sfumato.schema import Schema
 from sfumato.synthesis.table import SyntheticTable
 from sfumato.version import VERSION
 
-__all__ = ["Preview", "Session", "exact_answer", "preview"]
+__all__ = ["Session", "exact_answer", "must_have_room"]
 
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a release would cost and how accurate it would be: nothing is spent, no data is read."""
-
-    name: str
-    guarantee: Guarantee
-    mechanism: str
-    accuracy: str
-    certificate: Certificate | NoBoundKnown
-    ranking: tuple[tuple[str, float], ...]
-    unit: str
-
-    def __str__(self) -> str:
-        ranked = ", ".join(f"{name} {error:.4g}" for name, error in self.ranking)
-        return (
-            f"{self.name}\n"
-            f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
-            f"  error        {self.accuracy}\n"
-            f"  certificate  {self.certificate.words()}\n"
-            f"  mechanism    {self.mechanism} (predicted, in lattice units: {ranked})"
-        )
+ROOM = 2 * INSIDE_BYTES  # what a release of the largest size inside the ledger takes, with its journal
 
 
 class Session:
@@ -79,7 +60,7 @@ class Session:
         table: Table,
         *,
         budget: Guarantee,
-        ledger: str | Path | Ledger,
+        ledger: str | os.PathLike[str] | Ledger,
         allow: Iterable[str] = (),
         rng: SecureRng | None = None,
     ) -> None:
@@ -87,19 +68,35 @@ class Session:
             raise ParameterError("table must come from sfumato.read(...), which puts it behind its schema")
         if rng is not None and not isinstance(rng, SecureRng):
             raise ParameterError("a session takes only the secure generator; seeded ones are for tests")
+        if not isinstance(ledger, str | os.PathLike | Ledger):
+            raise ParameterError(f"ledger must be the path of a ledger file or a Ledger, got {type(ledger).__name__}")
         self._table = table
         self._rng = rng or secure()
-        self._allow = frozenset(allow)
+        self._allow = assumed(allow)
+        self._unstored: dict[tuple[str, str], tuple[Charge, bytes, Publication]] = {}
         self.schema = table.schema
+        _must_read_back(self.schema)
+        self.is_new = not isinstance(ledger, Ledger) and not Path(ledger).exists()
         if isinstance(ledger, Ledger):
             ledger.terms.must_match(self.schema.dataset, self.schema.adjacency, self.schema.unit, budget)
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(
             ledger, dataset=self.schema.dataset, adjacency=self.schema.adjacency, unit=self.schema.unit,
-            budget=budget, allow=frozenset(allow),
+            budget=budget, allow=self._allow,
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Session({self.schema.dataset!r}, spent {self.spent!r}, left {self.remaining!r})"
+        new = f", {self.notice}" if self.notice else ""
+        return f"Session({self.schema.dataset!r}, spent {self.spent!r}, left {self.remaining!r}{new})"
+
+    @property
+    def notice(self) -> str | None:
+        """What to know before spending: that the ledger was started by this session, and so knows of nothing before."""
+        if not self.is_new:
+            return None
+        return (
+            f"ledger {self.ledger.path} is new, started by this session: it knows of no earlier release; if releases "
+            "from this data were paid for elsewhere, use that ledger"
+        )
 
     @property
     def spent(self) -> Guarantee:
@@ -113,21 +110,18 @@ class Session:
 
     def plan(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Preview:
         """What `release` would cost and how accurate it would be, from public quantities only."""
-        return preview(query, self.schema, spend=spend, allow=self._allow, name=name)
+        found = preview(query, self.schema, spend=spend, allow=self._allow, name=name)
+        return replace(found, notice=self.notice)
 
     def release(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Release:
         """A private answer.  The same name and question again returns what was stored, at no cost."""
-        question = bind(query, self.schema)
-        parts = _parts(question, spend, self._allow)
-        specification = {
-            "format": FORMAT, "query": query.to_record(), "schema": self.schema.to_record(),
-            "spend": to_record(spend),
-        }  # fmt: skip
-        described = {"query": query.to_record(), "mechanisms": [o.mechanism.to_record() for o, _ in parts]}
-        title = name or query.name
+        return self.fulfill(order(query, self.schema, spend=spend, allow=self._allow, name=name))
+
+    def fulfill(self, settled: Order) -> Release:
+        """The answer to an order that was settled for this session's schema."""
         return self._published(  # type: ignore[no-any-return]
-            title, digest(specification), _claim(parts), described,
-            lambda provenance: self._answer(title, parts, spend, provenance),
+            settled.title, settled.digest, settled.claim, settled.described,
+            lambda provenance: self._answer(settled, provenance),
         )  # fmt: skip
 
     def sanitize(
@@ -189,33 +183,64 @@ class Session:
         described: dict[str, Any],
         make: Callable[[Provenance], Publication],
     ) -> Any:
-        """The stored publication, or one that is charged, computed and stored now."""
+        """The stored publication, or one that is charged, computed and stored now.
+
+        What was computed and could not be stored is kept: asking again stores it, and charges nothing more.
+        """
         stored = self.ledger.find(title, key)
         if stored is not None:
             return read(stored.content)
-        charge = self.ledger.charge(title, key, claim, described)
-        publication = self._stored(key, charge, make)
-        if publication is None:  # raised out here, so that the cause is not its context
-            raise EngineError(
-                f"release {title!r} failed after its charge, which is spent; ask again to charge and compute "
-                "anew (the cause is withheld, since it may hold data)"
+        held = self._unstored.pop((title, key), None) or self._computed(title, key, claim, described, make)
+        charge, content, publication = held
+        failure = self._stored(charge, content)
+        if failure is not None:
+            self._unstored[title, key] = held
+            raise LedgerError(
+                f"release {title!r} is charged and computed but could not be stored, so it is not shown: {failure}.  "
+                "Mend that and ask again in this session, which stores it and charges nothing more; "
+                "another session would charge again"
             )
         return publication
 
-    def _stored(self, key: str, charge: Charge, make: Callable[[Provenance], Publication]) -> Publication | None:
-        """The publication, computed and durably stored; None if anything failed on the way."""
+    def _computed(
+        self, title: str, key: str, claim: Guarantee, described: dict[str, Any], make: Callable[[Provenance], Any]
+    ) -> tuple[Charge, bytes, Publication]:
+        """The publication and its bytes, after its charge."""
+        must_have_room(self.ledger.path)
+        charge = self.ledger.charge(title, key, claim, described)
+        made = self._made(key, charge, make)
+        if made is None:  # raised out here, so that the cause is not its context
+            raise EngineError(
+                f"release {title!r} failed after its charge, which is spent, and nothing can be shown; asking again "
+                "charges again, so first see that the table can be read and that memory and disk suffice "
+                "(the cause is withheld, since it may hold data)"
+            )
+        return charge, *made
+
+    def _made(self, key: str, charge: Charge, make: Callable[[Provenance], Any]) -> tuple[bytes, Publication] | None:
+        """The publication as bytes and as a value; None if anything failed on the way."""
         provenance = Provenance(
             dataset=self.schema.dataset, unit=self.schema.words(), version=VERSION, digest=key,
             time=datetime.now(UTC).isoformat(timespec="seconds"), charge=charge.sequence, head=charge.head,
         )  # fmt: skip
         try:
             publication = make(provenance)
-            self.ledger.store(charge, publication.to_bytes())
+            return publication.to_bytes(), publication
         except Exception:
             return None
-        return publication
 
-    def _answer(self, title: str, parts: list[tuple[Option, Any]], spend: Guarantee, provenance: Provenance) -> Release:
+    def _stored(self, charge: Charge, content: bytes) -> str | None:
+        """Nothing if it was stored; else why not, as far as that is about the ledger's file and not about the data."""
+        try:
+            self.ledger.store(charge, content)
+        except LedgerError as error:
+            return str(error)
+        except Exception:
+            return f"ledger {self.ledger.path} failed"
+        return None
+
+    def _answer(self, settled: Order, provenance: Provenance) -> Release:
+        parts = settled.parts
         option, question = parts[-1]
         mechanism: Any = option.mechanism
         keys: tuple[str, ...] | None = None
@@ -228,7 +253,9 @@ class Session:
             question = question.read_by(mechanism)
         stamped = replace(provenance, parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts))
         certificate = certify(parts[0][1] if keys is not None else question, mechanism)
-        return Release(title, question, mechanism, output, _claim(parts), certificate, stamped, spend, keys)
+        return Release(
+            settled.title, question, mechanism, output, settled.claim, certificate, stamped, settled.spend, keys
+        )
 
     def _discover(self, mechanism: Any, question: Keys) -> tuple[str, ...]:
         texts, counts = self._table.answer(question.statistic)
@@ -236,22 +263,14 @@ class Session:
         return tuple(sorted(text for text, count in zip(texts, noisy, strict=True) if count))
 
 
-def preview(
-    query: Query, schema: Schema, *, spend: Guarantee, allow: Iterable[str] = (), name: str | None = None
-) -> Preview:
-    """What releasing `query` from any table of this schema would cost and how accurate it would be."""
-    question, allowed = bind(query, schema), frozenset(allow)
-    parts = _parts(question, spend, allowed)
-    ranking = options(parts[-1][1], _last_target(question, spend), allowed)
-    return Preview(
-        name=name or query.name,
-        guarantee=_claim(parts),
-        mechanism=" then ".join(option.name for option, _ in parts),
-        accuracy="; ".join(part.accuracy(option.mechanism, 0.05) for option, part in parts),
-        certificate=certify(question, parts[-1][0].mechanism),
-        ranking=tuple((option.name, option.predicted) for option in ranking),
-        unit=schema.words(),
-    )
+def must_have_room(ledger: Path) -> None:
+    """Refuse, before anything is charged, where a release could be paid for and not be stored."""
+    free = free_bytes(ledger.parent)
+    if free < ROOM:
+        raise LedgerError(
+            f"the disk of ledger {ledger} has {free // 2**20} MB free, and {ROOM // 2**20} MB may be needed to store "
+            "what is paid for; nothing was charged.  Make room first"
+        )
 
 
 def exact_answer(table: Table, question: Any, mechanism: Any) -> Any:
@@ -275,32 +294,17 @@ def exact_answer(table: Table, question: Any, mechanism: Any) -> Any:
     return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
 
 
-def _parts(question: Question, spend: Guarantee, allow: frozenset[str]) -> list[tuple[Option, Any]]:
-    """The mechanisms that answer a question, in order, with what each of them answers."""
-    if not isinstance(question, Keys):
-        return [(options(question, spend, allow)[0], question)]
-    if not (isinstance(spend, Approximate) and spend.delta > 0):
-        options(question, spend)  # refuses, and says what to spend
-    assert isinstance(spend, Approximate)
-    half = Approximate(spend.epsilon / 2, spend.delta)
-    over_keys = bind_discovered(question, STAND_INS)
-    return [
-        (options(question, half)[0], question),
-        (options(over_keys, Pure(half.epsilon))[0], over_keys),
-    ]
-
-
-def _last_target(question: Question, spend: Guarantee) -> Guarantee:
-    return Pure(spend.epsilon / 2) if isinstance(question, Keys) and isinstance(spend, Approximate) else spend
-
-
-def _claim(parts: list[tuple[Option, Any]]) -> Guarantee:
-    """The guarantee of all parts together: epsilons and deltas add."""
-    claims: list[Any] = [option.mechanism.guarantee() for option, _ in parts]
-    if len(claims) == 1:
-        return claims[0]  # type: ignore[no-any-return]
-    epsilon = ceil_float(sum((Fraction(claim.epsilon) for claim in claims), Fraction(0)))
-    return Approximate(epsilon, ceil_float(sum((Fraction(getattr(c, "delta", 0)) for c in claims), Fraction(0))))
+def _must_read_back(schema: Schema) -> None:
+    """Refuse a schema whose stored form would not be the same schema again."""
+    try:
+        same = Schema.from_record(json.loads(canonical(schema.to_record()))) == schema
+    except (SfumatoError, TypeError, ValueError, KeyError, AttributeError, RecursionError):
+        same = False
+    if not same:
+        raise SchemaError(
+            "the schema cannot be written down so that it reads back the same; use plain texts and numbers as names, "
+            "labels and bounds"
+        )
 
 
 def _parameters(mechanism: Any) -> dict[str, Any]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.release import Release
 from sfumato.report.answers import Answers, answers, cost
 
-__all__ = ["answer_table", "certified", "full_table"]
+__all__ = ["answer_table", "certified", "full_table", "price"]
 
 SHOWN = 4  # cells of a grouped release
 
 
-def answer_table(releases: Sequence[Release], stored: Collection[str] = ()) -> Any:
+def answer_table(releases: Sequence[Release], stored: Mapping[str, str] = MappingProxyType({})) -> Any:
     """One block for each release."""
     from rich import box
     from rich.table import Table
@@ -27,11 +29,16 @@ def answer_table(releases: Sequence[Release], stored: Collection[str] = ()) -> A
     table.add_column("cost")
     table.add_column("certificate")
     for release in releases:
-        price = "stored: free" if release.name in stored else cost(release.guarantee)
+        paid = price(release.name, release.guarantee, stored)
         for place, cells in enumerate(_rows(release)):
-            first = (release.name, price, certified(release.certificate)) if place == 0 else ("", "", "")
+            first = (release.name, paid, certified(release.certificate)) if place == 0 else ("", "", "")
             table.add_row(first[0], *cells, first[1], first[2])
     return table
+
+
+def price(name: str, claim: Guarantee, stored: Mapping[str, str]) -> str:
+    """What a release costs now: nothing where it is stored, which says since when."""
+    return f"stored: free\n{stored[name][:10]}" if name in stored else cost(claim)
 
 
 def full_table(shown: Answers) -> Any:

@@ -60,12 +60,16 @@ def plan(plan: PlanFile, json: Json = False) -> None:
 def publish(
     plan: PlanFile,
     out: Annotated[Path | None, typer.Option(help="Directory for the files; default: beside the plan.")] = None,
+    new_ledger: Annotated[
+        bool,
+        typer.Option("--new-ledger", help="Go on though --out holds releases that the ledger does not know."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Release everything in a plan, in order.  Run it again after a crash: what is stored costs nothing."""
     from sfumato.cli.publish import run
 
-    run(plan, out, json)
+    run(plan, out, new_ledger, json)
 
 
 Epsilon = Annotated[float | None, typer.Option(help="How much epsilon to spend.")]

@@ -1,57 +1,66 @@
-"""From a plan to its previews, its ledger and its session."""
+"""From a plan to its orders, its ledger and its session; everything public about all of it before the first charge."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import BudgetExceeded, SchemaError, SfumatoError
+from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.ledger.rules import added
+from sfumato.orders import Order, order
 from sfumato.plans import Plan, PlannedRelease
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee, Pure
-from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.session import Preview, Session
+    from sfumato.session import Session
 
-__all__ = ["Outlook", "fit", "opened", "outlook", "previews"]
+__all__ = ["Outlook", "fit", "must_know", "opened", "outlook"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The total of a plan against its budget: what is spent before, after, and the first release that does not fit."""
+    """A plan against its ledger: its orders, what is spent before and after, the first release that does not fit.
 
+    `stored` says when each release that the ledger already holds was computed.
+    """
+
+    orders: tuple[Order, ...]
     before: Guarantee
     after: Guarantee
     refused: str | None
-    stored: frozenset[str]
+    stored: Mapping[str, str]
+    is_new: bool
 
 
-def previews(plan: Plan) -> list[Preview]:
-    """What each release would cost, from public quantities only."""
-    return [_preview(plan.schema, number, release) for number, release in enumerate(plan.releases, start=1)]
+def outlook(plan: Plan) -> Outlook:
+    """How the plan's new charges fit into its budget; releases that the ledger already holds are free.
 
-
-def outlook(plan: Plan, shown: list[Preview]) -> Outlook:
-    """How the plan's new charges fit into its budget; releases that the ledger already holds are free."""
+    Whatever is wrong with any release in public, or with its name in this ledger, is refused here.
+    """
+    orders = tuple(_placed(number, one, lambda one=one: _order(plan, one)) for number, one in _numbered(plan))
     rules = filter_for(plan.budget)
     total: tuple[int, ...] = tuple(0 for _ in rules.amounts(Pure(0.0)))
-    stored: frozenset[str] = frozenset()
-    if plan.ledger.exists():
-        ledger = Ledger.existing(plan.ledger)
-        schema = plan.schema
-        ledger.terms.must_match(schema.dataset, schema.adjacency, schema.unit, plan.budget)
+    stored: dict[str, str] = {}
+    is_new = not plan.ledger.exists()
+    if not is_new:
+        ledger = _ledger(plan)
         entries = ledger.entries()
-        total, stored = entries[-1].total, frozenset(e.name for e in entries if e.kind == "release")
+        total, times = entries[-1].total, {e.name: e.time for e in reversed(entries) if e.kind == "release"}
+        for (number, one), settled in zip(_numbered(plan), orders, strict=True):
+            if _placed(number, one, lambda settled=settled: ledger.find(settled.title, settled.digest)) is not None:
+                stored[settled.title] = times[settled.title]
     before, refused = rules.spent(total), None
-    for preview in shown:
-        if preview.name in stored:
+    for settled in orders:
+        if settled.title in stored:
             continue
-        total = added(total, rules.amounts(preview.guarantee))
-        refused = refused or (None if rules.admits(total) else preview.name)
-    return Outlook(before, rules.spent(total), refused, stored)
+        total = added(total, rules.amounts(settled.claim))
+        refused = refused or (None if rules.admits(total) else settled.title)
+    return Outlook(orders, before, rules.spent(total), refused, stored, is_new)
 
 
 def fit(plan: Plan, seen: Outlook) -> None:
@@ -67,19 +76,63 @@ def fit(plan: Plan, seen: Outlook) -> None:
 def opened(plan: Plan) -> Session:
     """The session of a plan; the table is opened first, so that a bad one leaves no ledger behind."""
     from sfumato.engines import read
-    from sfumato.session import Session
+    from sfumato.session import Session, must_have_room
 
     try:
         table = read(plan.table, schema=plan.schema, table=plan.table_name)
     except SfumatoError as error:
         raise SchemaError(f"{plan.path}: table: {error}") from None
+    if plan.ledger.parent.is_dir():
+        must_have_room(plan.ledger)
     return Session(table, budget=plan.budget, ledger=plan.ledger)
 
 
-def _preview(schema: Schema, number: int, release: PlannedRelease) -> Preview:
-    from sfumato.session import preview
+def must_know(plan: Plan, files: Iterable[Path]) -> None:
+    """Refuse to spend from a ledger that lacks what lies published where the new files would go."""
+    heads = {entry.hash for entry in _ledger(plan).entries()} if plan.ledger.exists() else set()
+    for file in sorted(files):
+        place = _provenance(file)
+        if place.get("dataset") == plan.schema.dataset and place.get("head") not in heads:
+            state = "does not know" if heads else "does not exist, so that a new one would not know"
+            raise LedgerError(
+                f"{file} holds a release of {plan.schema.dataset!r} that the ledger {plan.ledger} {state}: its cost "
+                "would be forgotten.  Put back the ledger that paid for it, or correct the ledger's path in the plan; "
+                "where a new budget was really granted, give --new-ledger, or another --out"
+            )
 
+
+def _provenance(file: Path) -> Mapping[str, Any]:
+    """Where a published file says that it comes from; nothing for other files."""
     try:
-        return preview(release.query, schema, spend=release.spend, name=release.name)
+        if file.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            record = json.loads((pq.read_schema(file).metadata or {})[b"sfumato.release"])
+        else:
+            record = json.loads(file.read_bytes())
+        place = record["provenance"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return place if isinstance(place, Mapping) else {}
+
+
+def _ledger(plan: Plan) -> Ledger:
+    ledger, schema = Ledger.existing(plan.ledger), plan.schema
+    ledger.terms.must_match(schema.dataset, schema.adjacency, schema.unit, plan.budget)
+    return ledger
+
+
+def _numbered(plan: Plan) -> Iterable[tuple[int, PlannedRelease]]:
+    return enumerate(plan.releases, start=1)
+
+
+def _order(plan: Plan, release: PlannedRelease) -> Order:
+    return order(release.query, plan.schema, spend=release.spend, name=release.name)
+
+
+def _placed(number: int, release: PlannedRelease, make: Any) -> Any:
+    """What `make` finds; its refusal names the release."""
+    try:
+        return make()
     except SfumatoError as error:
         raise type(error)(f'release {number} ("{release.name}"): {error}') from None

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sfumato.cli.answers import certified
+from sfumato.cli.answers import certified, price
 from sfumato.cli.console import console, print_json
-from sfumato.cli.opening import Outlook, fit, outlook, previews
+from sfumato.cli.opening import Outlook, fit, outlook
+from sfumato.orders import Preview, previewed
 from sfumato.plans import Plan, read_plan
 from sfumato.privacy.guarantees import to_record
 from sfumato.report.answers import cost
-
-if TYPE_CHECKING:
-    from sfumato.session import Preview
 
 __all__ = ["run"]
 
@@ -22,8 +20,8 @@ __all__ = ["run"]
 def run(path: Path, as_json: bool) -> None:
     """Print the preview; exit code 3 when the plan does not fit its budget."""
     plan = read_plan(path)
-    shown = previews(plan)
-    seen = outlook(plan, shown)
+    seen = outlook(plan)
+    shown = [previewed(settled, plan.schema) for settled in seen.orders]
     if as_json:
         print_json(_record(plan, shown, seen))
     else:
@@ -40,10 +38,9 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook) -> None:
     for heading in ("release", "cost", "error to expect (95%)", "certificate", "mechanism"):
         table.add_column(heading, overflow="fold")
     for preview in shown:
-        free = preview.name in seen.stored
         table.add_row(
             preview.name,
-            "stored: free" if free else cost(preview.guarantee),
+            price(preview.name, preview.guarantee, seen.stored),
             re.sub(r",? with probability 0.95", "", preview.accuracy).replace("; ", "\n"),
             certified(preview.certificate),
             preview.mechanism,
@@ -51,6 +48,8 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook) -> None:
     out.print(f"[bold]{plan.schema.dataset}[/]: protects against {plan.schema.words()}")
     out.print(table)
     out.print(f"spent so far {cost(seen.before)}; after this plan {cost(seen.after)}; budget {cost(plan.budget)}")
+    if seen.is_new:
+        out.print(f"There is no ledger {plan.ledger} yet: publishing starts it, with the whole budget to spend")
     out.print("Nothing was spent and no data was read.  To release: [bold]sfumato publish[/] " + str(plan.path))
 
 
@@ -61,7 +60,7 @@ def _record(plan: Plan, shown: list[Preview], seen: Outlook) -> dict[str, Any]:
         "releases": [
             {
                 "name": preview.name,
-                "stored": preview.name in seen.stored,
+                "stored": seen.stored.get(preview.name),
                 "guarantee": to_record(preview.guarantee),
                 "error_in_words": preview.accuracy,
                 "certificate": preview.certificate.to_record(),
@@ -75,4 +74,5 @@ def _record(plan: Plan, shown: list[Preview], seen: Outlook) -> dict[str, Any]:
         "after": to_record(seen.after),
         "budget": to_record(plan.budget),
         "fits": seen.refused is None,
+        "new_ledger": seen.is_new,
     }

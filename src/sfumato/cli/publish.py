@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.cli.answers import answer_table
 from sfumato.cli.console import console, print_json, progress_console, writing
 from sfumato.cli.failures import Interrupted
-from sfumato.cli.opening import fit, opened, outlook, previews
+from sfumato.cli.opening import Outlook, fit, must_know, opened, outlook
 from sfumato.plans import Plan, read_plan
 from sfumato.privacy.guarantees import to_record
 from sfumato.release import Release
@@ -30,16 +30,20 @@ __all__ = ["file_names", "run"]
 KEPT = ".  The releases so far are stored in the ledger: run the same command again at no further cost for them"
 
 
-def run(path: Path, out: Path | None, as_json: bool) -> None:
+def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool) -> None:
     """Release in order, write the files, show the answers."""
     plan = read_plan(path)
-    seen = outlook(plan, previews(plan))
+    seen = outlook(plan)
     fit(plan, seen)
-    session = opened(plan)
     directory = out if out is not None else plan.path.with_name(f"{plan.path.stem}-report")
+    if not new_ledger:
+        must_know(plan, (directory / "releases").glob("*.json"))
+    session = opened(plan)
     with writing(directory):
         (directory / "releases").mkdir(parents=True, exist_ok=True)
-    releases = _released(plan, session, directory / "releases", quiet=as_json)
+    if session.notice and not as_json:
+        console().print(session.notice, soft_wrap=True)
+    releases = _released(plan, session, seen, directory / "releases", quiet=as_json)
     report = _report(releases, session, directory)
     if as_json:
         print_json(_record(session, releases, directory, report))
@@ -66,22 +70,22 @@ def file_names(names: list[str]) -> list[str]:
     return chosen
 
 
-def _released(plan: Plan, session: Session, directory: Path, quiet: bool) -> list[Release]:
+def _released(plan: Plan, session: Session, seen: Outlook, directory: Path, quiet: bool) -> list[Release]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     releases: list[Release] = []
-    names = file_names([planned.name for planned in plan.releases])
+    names = file_names([settled.title for settled in seen.orders])
     with Progress(*columns, console=progress_console(), disable=quiet, transient=True) as bar, _patient() as stop:
-        task = bar.add_task("", total=len(plan.releases))
-        for planned, name in zip(plan.releases, names, strict=True):
+        task = bar.add_task("", total=len(names))
+        for settled, name in zip(seen.orders, names, strict=True):
             if stop.asked:
                 raise Interrupted(
-                    f"stopped after {len(releases)} of {len(plan.releases)} releases, which are stored; "
+                    f"stopped after {len(releases)} of {len(names)} releases, which are stored; "
                     f"run the same command again for the rest: sfumato publish {plan.path}"
                 )
-            bar.update(task, description=planned.name)
-            release = session.release(planned.query, spend=planned.spend, name=planned.name)
+            bar.update(task, description=settled.title)
+            release = session.fulfill(settled)
             _save(release, directory, name)
             releases.append(release)
             bar.advance(task)
@@ -139,4 +143,5 @@ def _record(session: Session, releases: list[Release], directory: Path, report: 
         "report": str(report),
         "ledger": str(session.ledger.path),
         "head": session.ledger.head,
+        "new_ledger": session.is_new,
     }

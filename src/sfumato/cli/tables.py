@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.console import print_json, writing
-from sfumato.cli.opening import opened
+from sfumato.cli.opening import must_know, opened
 from sfumato.errors import ParameterError
 from sfumato.plans import Plan, read_plan
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure, to_record
@@ -78,11 +78,15 @@ def _plan(path: Path, out: Path | None) -> Plan:
 
 
 def _publish(plan: Plan, out: Path, as_json: bool, make: Callable[[Session], TableRelease]) -> None:
-    table: Any = make(opened(plan))
+    must_know(plan, [out] if out.exists() else [])
+    session = opened(plan)
+    if session.notice and not as_json:
+        print(session.notice)
+    table: Any = make(session)
     with writing(out, KEPT):
         table.save(out)
     if as_json:
-        print_json({**table.to_record(), "file": str(out)})
+        print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new})
     else:
         print(table)
         print(f"  file         {out}")

@@ -89,7 +89,8 @@ class Terms:
             if bound != given:
                 raise LedgerError(
                     f"{argument} is {given!r}, but this ledger is bound to {bound!r}; "
-                    f"give {argument}={bound!r}, or another ledger file for other terms"
+                    f"give {argument}={bound!r}.  A ledger's terms never change, and a second ledger about the same "
+                    "people would not know what this one has spent: their losses add up"
                 )
 
 

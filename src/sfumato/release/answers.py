@@ -101,7 +101,7 @@ class Release:
             f"  guarantee    {self.guarantee.words().format(unit=self.provenance.unit)}\n"
             f"  error        {self.accuracy()}\n"
             f"  certificate  {self.certificate.words()}\n"
-            f"  ledger       charge {self.provenance.charge}, head {self.provenance.head}"
+            f"  ledger       charge {self.provenance.charge} of {self.provenance.time}, head {self.provenance.head}"
         )
 
     def __repr__(self) -> str:

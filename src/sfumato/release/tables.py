@@ -59,7 +59,7 @@ class TableRelease:
             f"  error        {self.accuracy()}\n"
             f"  certificate  {self.certificate.words()}\n"
             f"  use          every later query on this table is free: it costs no more privacy\n"
-            f"  ledger       charge {self.provenance.charge}, head {self.provenance.head}"
+            f"  ledger       charge {self.provenance.charge} of {self.provenance.time}, head {self.provenance.head}"
         )
 
     def to_pandas(self) -> Any:

@@ -1,0 +1,140 @@
+"""A release before it is paid for: everything public about it settled and checked, nothing spent, no data read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.bounds import certify
+from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.ledger.entries import label
+from sfumato.numeric import ceil_float
+from sfumato.planner import Option, options
+from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
+from sfumato.queries import Query, Question, bind
+from sfumato.queries.binding import STAND_INS, bind_discovered
+from sfumato.queries.keys import Keys
+from sfumato.release import FORMAT, canonical, digest
+from sfumato.schema import Schema
+
+__all__ = ["Order", "Preview", "order", "preview", "previewed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A question that can be charged: its name, the digest of what is asked, its claim, and what answers it."""
+
+    title: str
+    digest: str
+    claim: Guarantee
+    spend: Guarantee
+    described: dict[str, Any]
+    parts: tuple[tuple[Option, Any], ...]
+    ranking: tuple[Option, ...]  # of the last part, best first
+
+
+def order(
+    query: Query, schema: Schema, *, spend: Guarantee, allow: Iterable[str] = (), name: str | None = None
+) -> Order:
+    """Settle a release of `query` from any table of this schema; whatever is wrong with it in public is refused."""
+    _must_be_query(query)
+    ranked = _ranked(bind(query, schema), spend, frozenset(allow))
+    parts = tuple((found[0], question) for found, question in ranked)
+    record = query.to_record()
+    _must_read_back(query, record)
+    specification = {"format": FORMAT, "query": record, "schema": schema.to_record(), "spend": to_record(spend)}
+    described = {"query": record, "mechanisms": [option.mechanism.to_record() for option, _ in parts]}
+    title = label("name", query.name if name is None else name)
+    return Order(title, digest(specification), _claim(parts), spend, described, parts, tuple(ranked[-1][0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a release would cost and how accurate it would be: nothing is spent, no data is read."""
+
+    name: str
+    guarantee: Guarantee
+    mechanism: str
+    accuracy: str
+    certificate: Certificate | NoBoundKnown
+    ranking: tuple[tuple[str, float], ...]
+    unit: str
+    notice: str | None = None
+
+    def __str__(self) -> str:
+        ranked = ", ".join(f"{name} {error:.4g}" for name, error in self.ranking)
+        return (
+            f"{self.name}\n"
+            f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
+            f"  error        {self.accuracy}\n"
+            f"  certificate  {self.certificate.words()}\n"
+            f"  mechanism    {self.mechanism} (predicted, in lattice units: {ranked})"
+            + (f"\n  notice       {self.notice}" if self.notice else "")
+        )
+
+
+def preview(
+    query: Query, schema: Schema, *, spend: Guarantee, allow: Iterable[str] = (), name: str | None = None
+) -> Preview:
+    """What releasing `query` from any table of this schema would cost and how accurate it would be."""
+    return previewed(order(query, schema, spend=spend, allow=allow, name=name), schema)
+
+
+def previewed(settled: Order, schema: Schema) -> Preview:
+    """What carrying out an order would cost and how accurate it would be."""
+    parts = settled.parts
+    return Preview(
+        name=settled.title,
+        guarantee=settled.claim,
+        mechanism=" then ".join(option.name for option, _ in parts),
+        accuracy="; ".join(part.accuracy(option.mechanism, 0.05) for option, part in parts),
+        certificate=certify(parts[0][1], parts[-1][0].mechanism),
+        ranking=tuple((option.name, option.predicted) for option in settled.ranking),
+        unit=schema.words(),
+    )
+
+
+def _ranked(question: Question, spend: Guarantee, allow: frozenset[str]) -> list[tuple[list[Option], Any]]:
+    """What can answer a question, part by part, best first, with what each part answers."""
+    if not isinstance(question, Keys):
+        return [(options(question, spend, allow), question)]
+    if not (isinstance(spend, Approximate) and spend.delta > 0):
+        options(question, spend)  # refuses, and says what to spend
+    assert isinstance(spend, Approximate)
+    half = Approximate(spend.epsilon / 2, spend.delta)
+    over_keys = bind_discovered(question, STAND_INS)
+    return [(options(question, half), question), (options(over_keys, Pure(half.epsilon)), over_keys)]
+
+
+def _claim(parts: tuple[tuple[Option, Any], ...]) -> Guarantee:
+    """The guarantee of all parts together: epsilons and deltas add."""
+    claims: list[Any] = [option.mechanism.guarantee() for option, _ in parts]
+    if len(claims) == 1:
+        return claims[0]  # type: ignore[no-any-return]
+    epsilon = ceil_float(sum((Fraction(claim.epsilon) for claim in claims), Fraction(0)))
+    return Approximate(epsilon, ceil_float(sum((Fraction(getattr(c, "delta", 0)) for c in claims), Fraction(0))))
+
+
+def _must_be_query(query: object) -> None:
+    if not isinstance(query, Query):
+        raise ParameterError(
+            f"query must be a question such as sfumato.count() or sfumato.mean('age'), got {type(query).__name__}"
+        )
+
+
+def _must_read_back(query: Query, record: dict[str, Any]) -> None:
+    """Refuse a question whose stored form would not be the same question again."""
+    try:
+        again = Query.from_record(json.loads(canonical(record)))
+        same = canonical(again.to_record()) == canonical(record)
+    except (SfumatoError, TypeError, ValueError, KeyError, AttributeError, RecursionError):
+        same = False
+    if not same:
+        raise ParameterError(
+            "the question cannot be written down so that it reads back the same; "
+            "use plain numbers, texts and dates in it, and fewer nested conditions"
+        )
