@@ -16,7 +16,7 @@ import sfumato as sf
 
 
 def main() -> None:
-    """Make rows that nobody has, and see how near they come."""
+    """Make invented rows, drawn from a private model, and see how near they come."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=20_000)
     directory = Path(tempfile.mkdtemp(prefix="sfumato-"))

@@ -149,7 +149,7 @@ class Session:
         name: str | None = None,
         progress: bool = True,
     ) -> SyntheticTable:
-        """A table of rows that nobody has, alike in every column and in the pairs that matter; queries on it are free.
+        """A table of invented rows, drawn from a private model of this one; whatever is computed from them is free.
 
         All columns by default, which must hold numbers or categories; missing values are modelled.  `rows`: as many as
         the table has, by default.  Look at `plan_synthesis` first: it says what the table will be good at.

@@ -37,7 +37,7 @@ def synthesize(
     preview = Synthesizing.of(plan.schema, columns, spend, rows).preview()
     if as_json:
         print_json({"pairs": preview.pairs, "megabytes": preview.megabytes, "seconds": preview.seconds,
-                    "column_error": preview.column_error, "smooth_error": preview.smooth_error})  # fmt: skip
+                    "column_noise": preview.column_noise, "smooth": preview.smooth})  # fmt: skip
         return
     _show(str(preview))
 

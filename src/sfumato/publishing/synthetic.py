@@ -18,7 +18,7 @@ from sfumato.release import Provenance
 from sfumato.schema import Schema
 from sfumato.synthesis.marginals.counting import Read
 from sfumato.synthesis.marginals.mechanism import MarginalSynthesis
-from sfumato.synthesis.marginals.rounds import LAST_STEPS, STEPS, Synthesis, rounds_of
+from sfumato.synthesis.marginals.rounds import LAST_STEPS, STEPS, rounds_of
 from sfumato.synthesis.marginals.selection import LARGEST_TREE
 from sfumato.synthesis.numeric import NumericSynthesis, numeric_instead
 from sfumato.synthesis.table import SyntheticTable
@@ -39,31 +39,38 @@ class SynthesisPreview:
     columns: int
     size: int
     declared: bool
-    column_error: float
+    column_noise: float  # total variation between a column's counts and its noisy ones, on average
     pairs: int
-    smooth_error: float | None  # where the table is made for smooth queries
+    smooth: bool  # whether the table is made for smooth queries
     megabytes: float
     seconds: float
     unit: str
+
+    @property
+    def _noise(self) -> str:
+        if self.column_noise >= 1:
+            return "noise outweighs the counts of a column"
+        most = "" if self.pairs else "at most "  # what pairs do not take is spent on the columns, too
+        return f"noise moves the counts of a column by {most}{self.column_noise:.3f} in total variation on average"
 
     def __str__(self) -> str:
         among = self.columns * (self.columns - 1) // 2
         supposed = "" if self.declared else " (supposed: declare size= in the schema)"
         relations = (
-            f"{self.pairs} of {among} pairs measured"
+            f"pays for measuring {self.pairs} of {among} pairs"
             if self.pairs
-            else "no pairs measured: columns would be independent"
+            else "pays for measuring no pair: columns would be independent of one another"
         )
-        error = (
-            f"noise of at most {self.column_error:.3f} a column in total variation, before smoothing; {relations}"
-            if self.smooth_error is None
-            else f"made for smooth queries, at most about {self.smooth_error:.3f} for mixtures of wide Gaussian "
-            "kernels; too few rows for the shares of single values"
+        measured = (
+            "made for averages of smooth functions of all columns; too few rows for the shares of single values"
+            if self.smooth
+            else f"{self._noise}, before smoothing; the budget {relations}"
         )
         return (
             f"synthetic table of {self.columns} columns\n"
             f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
-            f"  error        for {self.size:,} rows{supposed}: {error}\n"
+            f"  measures     for {self.size:,} rows{supposed}: {measured}\n"
+            f"  error        not stated: how far the rows will be from the table depends on the table\n"
             f"  certificate  {NO_BOUND.words()}\n"
             f"  needs        about {self.megabytes:,.0f} MB and at most {self.seconds:,.0f} s of one core"
         )
@@ -117,8 +124,7 @@ class Synthesizing:
         """What to expect, from public quantities only."""
         plan, schema = self.plan, self.plan.schema
         size = (schema.size or GUESSED) * (schema.unit.rows if schema.size and schema.fixed_size is None else 1)
-        smooth = plan.error if isinstance(plan, NumericSynthesis) else None
-        error, pairs = plan.predicted(size) if isinstance(plan, MarginalSynthesis) else (1.0, 0)
+        noise, pairs = plan.predicted(size) if isinstance(plan, MarginalSynthesis) else (1.0, 0)
         columns = len(plan.columns)
         couples = columns * (columns - 1) // 2 if pairs else 0
         steps = rounds_of(pairs) * STEPS + LAST_STEPS if pairs else STEPS
@@ -129,7 +135,8 @@ class Synthesizing:
         memory = 8 * (256 * couples + 6 * cells + (65_536 + made) * columns)
         return SynthesisPreview(
             guarantee=self.guarantee(), columns=columns, size=size, declared=schema.size is not None,
-            column_error=error, pairs=pairs, smooth_error=smooth, megabytes=max(1.0, memory / 1e6),
+            column_noise=noise, pairs=pairs, smooth=isinstance(plan, NumericSynthesis),
+            megabytes=max(1.0, memory / 1e6),
             seconds=max(1.0, seconds), unit=schema.words(),
         )  # fmt: skip
 
@@ -151,20 +158,9 @@ def _made(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The indices of all columns, and what else the run made public."""
     if isinstance(plan, NumericSynthesis):
-        return plan.run(read, rng, show), {"smooth_error": plan.error}
+        return plan.run(read, rng, show), {}
     made = plan.run(read, rng, show)
-    return made.rows, _record(made)
-
-
-def _record(made: Synthesis) -> dict[str, Any]:
-    """What the run made public besides its rows."""
-    return {
-        "total": made.total,
-        "column_errors": made.column_errors,
-        "pair_errors": [[one, other, error] for (one, other), error in made.pair_errors.items()],
-        "other_errors": [[one, other, error] for (one, other), error in made.other_errors.items()],
-        "measured": list(made.measured),
-    }
+    return made.rows, {"total": made.total, "measured": list(made.measured)}
 
 
 @contextmanager

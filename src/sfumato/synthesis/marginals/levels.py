@@ -23,17 +23,15 @@ __all__ = ["Groups", "Smoothed", "nested", "smoothed"]
 Reals = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
 
-MEAN_SIZE = 0.8  # of a standard normal variable
 HIDDEN = 2.0  # standard deviations below which a category shares with the others below
 STEPS = 1500  # levels up to which runs are found exactly; there are at most 257
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Smoothed:
-    """Expected counts of each level, and the l1 error to expect of them: noise of the runs and detail lost inside."""
+    """Counts of each level, nonnegative."""
 
     counts: Reals
-    error: float
 
 
 def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Smoothed:
@@ -47,16 +45,7 @@ def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Smoot
         level[-1] = 0.0  # missing values only where they show
     if level.sum() <= 0:
         level = np.ones(len(counts)) if not column.nullable else np.append(np.ones(column.valued), 0.0)
-    return Smoothed(level * (total / level.sum()), _error(counts, runs, sigma))
-
-
-def _error(counts: Reals, runs: Groups, sigma: float) -> float:
-    """The mean of a run of k levels is off by sigma / sqrt(k); what varies in it beyond the noise is lost."""
-    lengths = np.bincount(runs)
-    means = np.bincount(runs, weights=counts) / lengths
-    squares = np.bincount(runs, weights=(counts - means[runs]) ** 2)
-    detail = np.maximum(squares - (lengths - 1) * sigma**2, 0.0)
-    return float(MEAN_SIZE * (sigma * np.sqrt(lengths) + np.sqrt(lengths * detail)).sum())
+    return Smoothed(level * (total / level.sum()))
 
 
 def nested(mass: Reals, column: Column, sizes: Sequence[int]) -> tuple[Groups, ...]:

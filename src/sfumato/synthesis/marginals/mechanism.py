@@ -9,7 +9,7 @@ adaptively, several pairs a round, resolutions chosen with the pairs, and noise 
 Guarantee.   The target itself: parts are fixed fractions of it, each is met exactly or undercut, and everything between
 and after the measurements is post-processing.  Proof: docs/proofs/synthesis-marginals.md.
 
-Accuracy.    Predicted for each column and measured pair from its noise; for others, from how the last choice came out.
+Accuracy.    None is stated: it depends on the table.  Known beforehand is the noise of each count (`predicted`).
 
 Assumes.     Nothing beyond random bits: counts, noise and choices are whole numbers, drawn exactly.
 """

@@ -21,14 +21,12 @@ from sfumato.synthesis.marginals.model import Model, Reals
 from sfumato.synthesis.marginals.noise import Noise, noisy
 from sfumato.synthesis.marginals.selection import (
     MOVES,
-    NOISE,
     ROUNDING,
     UNITS,
     Candidate,
     candidates,
     picks,
     scored,
-    slack,
 )
 from sfumato.synthesis.marginals.tree import Bag, JunctionTree, Pair
 
@@ -42,7 +40,6 @@ TYPICAL_CELLS = 16  # of a pair that is measured when rows are few
 WORTHWHILE = 0.03  # noise in total variation that a measured pair may bring
 A_ROUND, MOST_ROUNDS = 10, 6  # pairs in a round, and rounds
 STEPS, LAST_STEPS = 60, 200  # of fitting, between rounds and at the end
-BETA = 0.05
 LEAST_VARIANCE = 1e-6
 MOST_TOTAL = 2.0**40  # rows up to which floating scores are as near as the proof says
 
@@ -51,13 +48,10 @@ Whole = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synthesis:
-    """What a run made public: rows as indices, the errors to expect, and what was measured."""
+    """What a run made public: rows as indices, how many rows there are about, and which pairs were measured."""
 
     rows: dict[str, Whole]
     total: float
-    column_errors: dict[str, float]
-    pair_errors: dict[tuple[str, str], float]
-    other_errors: dict[tuple[str, str], float]
     measured: tuple[dict[str, Any], ...]
 
 
@@ -75,8 +69,6 @@ class _Run:
     potentials: dict[Bag, Reals] = field(default_factory=dict)
     model: Model | None = None
     pairs: list[dict[str, Any]] = field(default_factory=list)
-    errors: dict[Pair, float] = field(default_factory=dict)
-    others: dict[Pair, float] = field(default_factory=dict)
 
     def fit(self, steps: int) -> Model:
         """Fit the model to everything measured."""
@@ -215,22 +207,13 @@ def _one_round(
         return
     shapes = [[matrices[c][f] for c, f in zip(pick.pair, pick.fineness, strict=True)] for pick in chosen]
     scales = run.noise.scales(amount, [left.shape[0] * right.shape[0] for left, right in shapes])
-    gap = 0.0
     for pick, (left, right), scale in zip(chosen, shapes, scales, strict=True):
-        law = run.noise.law(scale)
         exact = np.rint(left @ counts[pick.pair] @ right.T).astype(np.int64)
-        held = noisy(exact, law, rng).astype(np.float64)
+        held = noisy(exact, run.noise.law(scale), rng).astype(np.float64)
         groups = tuple(merged_groups(run.chains[c], f) for c, f in zip(pick.pair, pick.fineness, strict=True))
         run.measurements.append(Measurement(pick.pair, groups, held, _variance(run.noise, scale)))
-        noise_part = law.mean_absolute * held.size
-        run.errors[pick.pair] = min(run.errors.get(pick.pair, 1.0), 0.5 * noise_part / run.total)
-        gap = float(np.abs(held - left @ expected[pick.pair] @ right.T).sum()) - noise_part
         names = [run.columns[c].name for c in pick.pair]
         run.pairs.append({"columns": names, "cells": list(held.shape), "scale": scale})
-    passed = max(0.0, gap) + slack(rate, len(offered), BETA)  # the last pick beat all that were passed over
-    for (one, other), table in expected.items():
-        most = passed + NOISE * sigma * table.size
-        run.others[one, other] = min(1.0, 0.5 * most / run.total)
 
 
 def merged_groups(chain: tuple[Groups, ...], fineness: int) -> Groups:
@@ -246,7 +229,7 @@ def _merging(chains: Sequence[tuple[Groups, ...]]) -> list[list[Reals]]:
 
 
 def _finished(run: _Run, rows: int, rng: Rng) -> Synthesis:
-    """Rows from the last model, and the errors to expect of them."""
+    """Rows from the last model."""
     assert run.model is not None
     chance = shuffling(rng)
     groups = sampled(run.model, rows, chance)
@@ -254,14 +237,4 @@ def _finished(run: _Run, rows: int, rng: Rng) -> Synthesis:
         column.name: opened(groups[:, place], run.smooth[place].counts, run.chains[place][0], column, chance)
         for place, column in enumerate(run.columns)
     }
-    names = [column.name for column in run.columns]
-    return Synthesis(
-        rows=made,
-        total=run.total,
-        column_errors={
-            name: min(1.0, 0.5 * held.error / run.total) for name, held in zip(names, run.smooth, strict=True)
-        },
-        pair_errors={(names[a], names[b]): error for (a, b), error in sorted(run.errors.items())},
-        other_errors={(names[a], names[b]): error for (a, b), error in run.others.items() if (a, b) not in run.errors},
-        measured=tuple(run.pairs),
-    )
+    return Synthesis(made, run.total, tuple(run.pairs))

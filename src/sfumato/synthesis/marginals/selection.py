@@ -114,8 +114,3 @@ def picks(
         taken.add(best.pair)
         tree = tree.including(best.pair)
     return chosen, tree
-
-
-def slack(rate: float, offered: int, beta: float) -> float:
-    """By how many counts a candidate that was passed over can score above the chosen one, but for `beta`."""
-    return math.log(max(1, offered) / beta) / rate / UNITS
