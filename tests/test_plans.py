@@ -100,7 +100,7 @@ MISTAKES = [
     ('name = "records by city"', 'name = "records"', ["release 7", "occurs twice", "name each release once"]),
     ('adjacency = "add-remove"', 'adjacency = "near"', ["table", "adjacency must be one of add-remove, replace"]),
     ("[table]", "[[table]]", ["table", "add a [table] part"]),
-    ("sfumato-plan/1", "sfumato-plan/9", ["not a plan of this version", 'format = "sfumato-plan/1"']),
+    ("sfumato-plan/2", "sfumato-plan/9", ["not a plan of this version", 'format = "sfumato-plan/2"']),
     ("[budget]", "[budget", ["not valid TOML", "line"]),
 ]
 

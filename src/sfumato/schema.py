@@ -19,7 +19,8 @@ class Schema:
     """Declared, never derived: nothing in it is read off the data.
 
     `size` is the public number of units: exact under `Replace`, a guess for previews under
-    `AddRemove`.  `dataset` is the identity that ledgers are bound to.
+    `AddRemove`.  `dataset` is the identity that ledgers are bound to; `version` tells its states apart: without one,
+    changed data is not noticed, and a stored answer is returned as it was computed.
 
     >>> from sfumato.spaces import Interval
     >>> people = Schema({"age": Interval(0, 120, step=1)}, dataset="people")
@@ -33,6 +34,7 @@ class Schema:
     adjacency: Adjacency = field(default_factory=AddRemove)
     size: int | None = None
     dataset: str = "dataset"
+    version: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
@@ -49,6 +51,8 @@ class Schema:
             raise SchemaError("under replacement the number of rows is public: declare it as size=")
         if not self.dataset:
             raise SchemaError("dataset must be a name for this dataset; ledgers are bound to it")
+        if self.version is not None and not (isinstance(self.version, str) and self.version):
+            raise SchemaError(f"version must be a text such as '2026-01', got {self.version!r:.60}")
 
     @property
     def fixed_size(self) -> int | None:
@@ -77,7 +81,7 @@ class Schema:
             "adjacency": self.adjacency.name,
             "size": self.size,
             "columns": {name: space.to_record() for name, space in self.columns.items()},
-        }
+        } | ({} if self.version is None else {"version": self.version})
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Schema:
@@ -92,4 +96,5 @@ class Schema:
             adjacency=ADJACENCIES[adjacency],
             size=record.get("size"),
             dataset=record.get("dataset", "dataset"),
+            version=record.get("version"),
         )

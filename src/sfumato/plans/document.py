@@ -11,9 +11,10 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pur
 from sfumato.queries import Query
 from sfumato.queries.kinds import DETAILS
 
-__all__ = ["FORMAT", "Amount", "Document", "Ledger", "Person", "Release", "Table"]
+__all__ = ["FORMAT", "FORMER", "Amount", "Document", "Ledger", "Person", "Release", "Table"]
 
-FORMAT = "sfumato-plan/1"
+FORMAT = "sfumato-plan/2"
+FORMER = "sfumato-plan/1"  # read for good: conditions are texts, tables have no version
 
 
 class Part(BaseModel):
@@ -48,6 +49,7 @@ class Table(Part):
     dataset: Text | None = None
     adjacency: Text = "add-remove"
     size: StrictInt | None = None
+    version: Text | None = None
 
 
 class Amount(Part):
@@ -87,7 +89,7 @@ class Release(Part):
     name: Text | None = None
     column: Text | None = None
     by: Any = None
-    where: Text | None = None
+    where: Text | dict[str, Any] | None = None
     probabilities: list[Number] | None = None
     k: StrictInt | None = None
     workload: list[Any] | None = None
@@ -113,9 +115,18 @@ class Release(Part):
 class Document(Part):
     """The whole document."""
 
-    format: Literal["sfumato-plan/1"]
+    format: Literal["sfumato-plan/1", "sfumato-plan/2"]
     table: Table
     columns: dict[str, dict[str, Any]]
     budget: Amount
     release: list[Release] = Field(min_length=1)
     ledger: Ledger | None = None
+
+    @model_validator(mode="after")
+    def _as_its_format_says(self) -> Document:
+        if self.format == FORMER:
+            if self.table.version is not None:
+                raise ValueError(f"table.version is not known in {FORMER}; write format = {FORMAT!r}")
+            if any(isinstance(release.where, dict) for release in self.release):
+                raise ValueError(f"where is a text in {FORMER}; write format = {FORMAT!r}")
+        return self

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sfumato.errors import SchemaError, SfumatoError
-from sfumato.plans.document import FORMAT, Document
+from sfumato.plans.document import FORMAT, FORMER, Document
 from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
@@ -77,8 +77,11 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     place = Path(path)
     schema = plan.schema.to_record()
     unit = schema["unit"] or "row"
-    table = {name: schema[name] for name in ("dataset", "adjacency", "size")} | {"unit": unit, "table": plan.table_name}
-    record = {
+    kept: dict[str, Any] = {
+        name: schema[name] for name in ("dataset", "version", "adjacency", "size") if name in schema
+    }
+    table: dict[str, Any] = {**kept, "unit": unit, "table": plan.table_name}
+    record: dict[str, Any] = {
         "format": FORMAT,
         "table": {"path": os.path.relpath(plan.table, place.parent)} | table,
         "columns": schema["columns"],
@@ -106,7 +109,7 @@ def _parsed(place: Path) -> dict[str, Any]:
     except ValueError as error:
         kind = "JSON" if place.suffix.lower() == ".json" else "TOML"
         raise SchemaError(f"the plan {place} is not valid {kind}: {error}") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") not in (FORMAT, FORMER):
         raise SchemaError(f'{place} is not a plan of this version; its first line must be: format = "{FORMAT}"')
     return record
 
@@ -146,6 +149,7 @@ def _schema(place: Path, document: Document) -> Schema:
         "unit": None if table.unit == "row" else {"column": table.unit.column, "rows": table.unit.rows},
         "adjacency": table.adjacency,
         "size": table.size,
+        "version": table.version,
         "columns": document.columns,
     }
     schema: Schema = _at(place, "table", lambda: Schema.from_record(record))

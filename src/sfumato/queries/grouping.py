@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
+from sfumato.queries.constants import plain_constant
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Dates, Integers, Interval, Label, Texts
 
@@ -27,8 +28,10 @@ class Bins:
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        edges = tuple(self.edges)
-        if len(edges) < 2 or any(not a < b for a, b in itertools.pairwise(edges)):
+        plain = (plain_constant(edge, f"an edge of bins({self.column!r})") for edge in self.edges)
+        edges: tuple[Any, ...] = tuple(plain)
+        numbers = all(type(edge) in (int, float) for edge in edges)
+        if len(edges) < 2 or not numbers or any(not a < b for a, b in itertools.pairwise(edges)):
             raise ParameterError(f"edges of bins({self.column!r}) must be at least two increasing numbers")
         object.__setattr__(self, "edges", edges)
 

@@ -1,14 +1,22 @@
-"""Conditions written as text in plans, read with Python's own grammar and nothing evaluated."""
+"""Conditions written as text in plans, read with Python's own grammar and nothing evaluated.
+
+A column whose name is not a plain word stands between backticks: `first name` == 'Jo'.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.queries.predicates import Both, Compare, Either, Negated, Predicate
 
 __all__ = ["condition"]
 
+LONGEST = 100_000  # characters of a text condition
+TOKENS = re.compile(
+    r"""'(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | `((?:[^`]|``)+)`""", re.VERBOSE
+)  # texts are left alone, what stands between backticks is a column
 OPERATORS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
@@ -18,55 +26,77 @@ def condition(text: str) -> Predicate:
     >>> condition("age >= 18 and not (state == 'CA' or 'chess' in hobbies)").words()
     "(age >= 18 and not (state == 'CA' or 'chess' in hobbies))"
     """
+    columns: dict[str, str] = {}
+
+    def placeheld(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        place = f"_backtick_{len(columns)}"
+        columns[place] = found[1].replace("``", "`")
+        return f" {place} "
+
     try:
-        return _read(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError):
+        if not isinstance(text, str) or len(text) > LONGEST or "_backtick_" in text:
+            raise ValueError
+        return _Reader(columns).read(ast.parse(TOKENS.sub(placeheld, text).strip(), mode="eval").body)
+    except ParameterError as refusal:
+        raise SchemaError(f"cannot read the condition {text!r:.200}: {refusal}") from None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise SchemaError(
-            f'cannot read the condition {text!r}; write comparisons such as "age >= 18", '
-            "\"state in ['CA', 'NY']\" or \"'chess' in hobbies\", joined by and, or, not"
+            f'cannot read the condition {text!r:.200}; write comparisons such as "age >= 18", '
+            "\"state in ['CA', 'NY']\" or \"'chess' in hobbies\", joined by and, or, not; "
+            "a column whose name is not a plain word stands between backticks: `first name`"
         ) from None
 
 
-def _read(node: ast.expr) -> Predicate:
-    if isinstance(node, ast.BoolOp):
-        join = Both if isinstance(node.op, ast.And) else Either
-        result = _read(node.values[0])
-        for value in node.values[1:]:
-            result = join(result, _read(value))
-        return result
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return Negated(_read(node.operand))
-    if isinstance(node, ast.Compare):
-        return _comparison(node)
-    raise ValueError
+class _Reader:
+    """From Python's grammar to conditions; anything else is no condition."""
 
+    def __init__(self, columns: dict[str, str]) -> None:
+        self.columns = columns
 
-def _comparison(node: ast.Compare) -> Predicate:
-    conditions: list[Predicate] = []
-    sides = [node.left, *node.comparators]
-    for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
-        conditions.append(_pair(left, operator, right))
-    result = conditions[0]
-    for other in conditions[1:]:
-        result = Both(result, other)
-    return result
-
-
-def _pair(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Predicate:
-    if isinstance(operator, ast.In | ast.NotIn):
-        if isinstance(left, ast.Name):
-            inside: Predicate = Compare(left.id, "in", tuple(ast.literal_eval(right)))
-        elif isinstance(right, ast.Name):
-            inside = Compare(right.id, "contains", ast.literal_eval(left))
-        else:
-            raise ValueError
-        return inside if isinstance(operator, ast.In) else Negated(inside)
-    sign = OPERATORS.get(type(operator))
-    if sign is None:
+    def read(self, node: ast.expr) -> Predicate:
+        """The condition of a node."""
+        if isinstance(node, ast.BoolOp):
+            join = Both if isinstance(node.op, ast.And) else Either
+            result = self.read(node.values[0])
+            for value in node.values[1:]:
+                result = join(result, self.read(value))
+            return result
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Negated(self.read(node.operand))
+        if isinstance(node, ast.Compare):
+            return self._comparison(node)
         raise ValueError
-    if isinstance(left, ast.Name):
-        return Compare(left.id, sign, ast.literal_eval(right))
-    if isinstance(right, ast.Name):
-        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
-        return Compare(right.id, mirrored, ast.literal_eval(left))
-    raise ValueError
+
+    def _comparison(self, node: ast.Compare) -> Predicate:
+        sides = [node.left, *node.comparators]
+        pairs = zip(sides, node.ops, sides[1:], strict=False)
+        conditions = [self._pair(left, operator, right) for left, operator, right in pairs]
+        result = conditions[0]
+        for other in conditions[1:]:
+            result = Both(result, other)
+        return result
+
+    def _pair(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Predicate:
+        one, other = self._column(left), self._column(right)
+        if isinstance(operator, ast.In | ast.NotIn):
+            if one is not None:
+                inside: Predicate = Compare(one, "in", ast.literal_eval(right))
+            elif other is not None:
+                inside = Compare(other, "contains", ast.literal_eval(left))
+            else:
+                raise ValueError
+            return inside if isinstance(operator, ast.In) else Negated(inside)
+        sign = OPERATORS.get(type(operator))
+        if sign is None:
+            raise ValueError
+        if one is not None:
+            return Compare(one, sign, ast.literal_eval(right))
+        if other is not None:
+            mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
+            return Compare(other, mirrored, ast.literal_eval(left))
+        raise ValueError
+
+    def _column(self, node: ast.expr) -> str | None:
+        return self.columns.get(node.id, node.id) if isinstance(node, ast.Name) else None

@@ -7,12 +7,14 @@ its negation with `not` is true).  Numbers are compared on the lattice, exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
+from sfumato.queries.constants import named, plain_constant
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Dates, Integers, Interval, Label, Subsets
 
@@ -27,7 +29,13 @@ __all__ = [
     "OneOf",
     "Predicate",
     "col",
+    "columns_of",
+    "condition_from",
+    "condition_record",
 ]
+
+OPERATORS = ("<", "<=", ">", ">=", "==", "!=", "in", "contains")
+DEEPEST = 200  # conditions within conditions: far beyond what people write, within what engines compile
 
 
 class _Condition:
@@ -50,11 +58,25 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class Compare(_Condition):
-    """A column compared with a public constant, as written."""
+    """A column compared with a public constant, a plain value (of `in`, a tuple of them)."""
 
     column: str
     operator: str
     constant: Any
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.column, str) and self.column):
+            raise ParameterError(f"a condition compares a column, named by a text, not by {type(self.column).__name__}")
+        if self.operator not in OPERATORS:
+            raise ParameterError(f"a condition compares by one of {', '.join(OPERATORS)}, got {self.operator!r:.40}")
+        about = f"column {self.column!r}"
+        if self.operator != "in":
+            object.__setattr__(self, "constant", plain_constant(self.constant, about))
+            return
+        if isinstance(self.constant, str | bytes | Mapping) or not isinstance(self.constant, Iterable):
+            raise ParameterError(f"{about} is looked up in a list such as ['CA', 'NY'], not in {self.constant!r:.60}")
+        listed = sorted(self.constant, key=repr) if isinstance(self.constant, set | frozenset) else self.constant
+        object.__setattr__(self, "constant", tuple(plain_constant(one, about) for one in listed))
 
     def bind(self, schema: Schema) -> Predicate:
         """The same condition in lattice indices or labels."""
@@ -74,9 +96,9 @@ class Compare(_Condition):
     def words(self) -> str:
         """The condition for a reader."""
         if self.operator == "contains":
-            return f"{self.constant!r} in {self.column}"
+            return f"{self.constant!r} in {named(self.column)}"
         constant = list(self.constant) if self.operator == "in" else self.constant
-        return f"{self.column} {self.operator} {constant!r}"
+        return f"{named(self.column)} {self.operator} {constant!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +204,7 @@ class Column:
 
     def isin(self, labels: Iterable[Label]) -> Compare:
         """Whether the category is one of `labels`."""
-        return Compare(self.name, "in", tuple(labels))
+        return Compare(self.name, "in", labels)
 
     def contains(self, item: Label) -> Compare:
         """Whether the set holds `item`."""
@@ -198,6 +220,70 @@ def col(name: str) -> Column:
     return Column(name)
 
 
+def condition_record(condition: Predicate) -> dict[str, Any]:
+    """A condition as plain values: `column`, `is` and `constant`, or `all`, `any`, `not`.
+
+    >>> condition_record((col("age") >= 18) & ~(col("first name") == "Jo"))["all"][1]
+    {'not': {'column': 'first name', 'is': '==', 'constant': 'Jo'}}
+    """
+    if isinstance(condition, Compare):
+        constant = list(condition.constant) if condition.operator == "in" else condition.constant
+        return {"column": condition.column, "is": condition.operator, "constant": constant}
+    if isinstance(condition, Negated):
+        return {"not": condition_record(condition.one)}
+    if not isinstance(condition, Both | Either):
+        raise ParameterError("a condition is built from col(...) or written as a text; a bound one has no record")
+    kind, parts = type(condition), []
+    while isinstance(condition, kind):  # joined from the left: one flat list
+        parts.append(condition.other)
+        condition = condition.one
+    records = [condition_record(part) for part in (condition, *reversed(parts))]
+    return {"all" if kind is Both else "any": records}
+
+
+def condition_from(record: Any) -> Predicate:
+    """The condition that `condition_record` wrote."""
+    match record:
+        case {"column": str(column), "is": str(operator), "constant": constant, **rest} if not rest:
+            return Compare(column, operator, constant)
+        case {"not": one, **rest} if not rest:
+            return Negated(condition_from(one))
+        case {"all": [first, *others], **rest} if others and not rest:
+            return _joined(Both, first, others)
+        case {"any": [first, *others], **rest} if others and not rest:
+            return _joined(Either, first, others)
+    raise SchemaError(
+        'a condition is a text, or { column = "age", is = ">=", constant = 18 }, or { all = [...] }, { any = [...] } '
+        "with at least two conditions in it, or { not = ... }"
+    )
+
+
+def _joined(kind: type[Both] | type[Either], first: Any, others: list[Any]) -> Predicate:
+    result = condition_from(first)
+    for other in others:
+        result = kind(result, condition_from(other))
+    return result
+
+
+def columns_of(condition: Predicate | None) -> tuple[str, ...]:
+    """The columns that a condition looks at, each once, in the order of their mention; too deep a one is refused."""
+    found: dict[str, None] = {}
+    waiting = [] if condition is None else [(condition, 1)]
+    while waiting:
+        one, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise ParameterError(
+                f"a condition joins or nests more than {DEEPEST} others; write a list with `in`, or split the question"
+            )
+        if isinstance(one, Both | Either):
+            waiting += [(one.other, depth + 1), (one.one, depth + 1)]
+        elif isinstance(one, Negated):
+            waiting.append((one.one, depth + 1))
+        elif one is not None:
+            found[one.column] = None
+    return tuple(found)
+
+
 def _bound(condition: Predicate, schema: Schema) -> Predicate:
     return condition.bind(schema) if hasattr(condition, "bind") else condition
 
@@ -211,7 +297,8 @@ def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:
     if condition.operator not in ("<", "<=", ">", ">=", "==", "!="):
         raise UnsupportedQuery(f"column {column!r} is a number; compare it with <, <=, >, >=, == or !=")
     constant = space.day(condition.constant) if isinstance(space, Dates) else condition.constant
-    point = exact(constant, f"the constant compared with {column!r}") / lattice.step
+    wanted = exact(constant, f"the constant compared with {column!r}") / lattice.step
+    point = min(max(wanted, Fraction(lattice.low - 1)), Fraction(lattice.high + 1))  # engines count in 64 bits
     below = Between(column, lattice.low, math.ceil(point) - 1)
     above = Between(column, math.floor(point) + 1, lattice.high)
     at = Between(column, math.ceil(point), math.floor(point))

@@ -12,7 +12,7 @@ from sfumato.queries.details import Details
 from sfumato.queries.grouping import Bins, Discovered, Grouping
 from sfumato.queries.linear.families import Part, part_from
 from sfumato.queries.parsing import condition
-from sfumato.queries.predicates import Predicate
+from sfumato.queries.predicates import Predicate, columns_of, condition_from, condition_record
 from sfumato.schema import Schema
 
 __all__ = [
@@ -52,7 +52,13 @@ class Query:
     def where(self, wanted: Predicate | str) -> Query:
         """The same question about the rows where a condition holds; conditions accumulate."""
         extra = condition(wanted) if isinstance(wanted, str) else wanted
-        return replace(self, condition=extra if self.condition is None else self.condition & extra)
+        if not isinstance(extra, Predicate):
+            raise ParameterError(
+                f'where takes a condition such as "age >= 18" or col("age") >= 18, not {type(wanted).__name__}'
+            )
+        joined = extra if self.condition is None else self.condition & extra
+        columns_of(joined)  # refuses what is too deep
+        return replace(self, condition=joined)
 
     def by(self, *keys: Grouping) -> Query:
         """The same question for each cell of public keys, or of one `discovered` key."""
@@ -61,6 +67,14 @@ class Query:
     def bound_condition(self, schema: Schema) -> Predicate | None:
         """The condition in the lattice indices and labels of `schema`."""
         return None if self.condition is None else self.condition.bind(schema)  # type: ignore[union-attr]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that the question looks at, each once."""
+        about: dict[str, Any] = {"column": self.column} if self.details is None else self.details.to_record()
+        alone = (about[part] for part in ("column", "target") if about.get(part) is not None)
+        keys = (key if isinstance(key, str) else key.column for key in self.keys)
+        return tuple(dict.fromkeys((*alone, *about.get("columns", ()), *keys, *columns_of(self.condition))))
 
     @property
     def name(self) -> str:
@@ -107,7 +121,7 @@ class Query:
         if self.keys:
             record["by"] = [_key_record(key) for key in self.keys]
         if self.condition is not None:
-            record["where"] = self.condition.words()  # type: ignore[union-attr]
+            record["where"] = condition_record(self.condition)
         return record
 
     @classmethod
@@ -192,7 +206,9 @@ def _shared(query: Query, fields: Mapping[str, Any]) -> Query:
     by = fields.get("by", [])
     keys = tuple(_key_from(key) for key in ([by] if isinstance(by, str | Mapping) else by))
     where = fields.get("where")
-    return replace(query, keys=keys, condition=None if where is None else condition(where))
+    asked = None if where is None else condition(where) if isinstance(where, str) else condition_from(where)
+    columns_of(asked)
+    return replace(query, keys=keys, condition=asked)
 
 
 def _checked(query: Query) -> Query:
