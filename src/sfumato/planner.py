@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from sfumato.elimination import rank
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms import (
     NIM,
@@ -153,8 +152,7 @@ def _bodies(question: Workload, target: Pure, allow: frozenset[str]) -> list[Opt
         return []
     bodies = shapes(question)
     found = [_per_row(NoiseBody.calibrate(question, target, bodies["cube"]()), "cube")]
-    rank = int(np.linalg.matrix_rank(vertices.astype(np.float64)))
-    if "real-arithmetic" not in allow or rank < question.dimension or rank > LARGEST_BODY:
+    if "real-arithmetic" not in allow or question.dimension > LARGEST_BODY or rank(vertices) < question.dimension:
         return found
     named = {"ellipsoid": bodies["ellipsoid"](), "parallelepiped": bodies["image"]()}
     hull = bodies["hull"]()
@@ -162,7 +160,7 @@ def _bodies(question: Workload, target: Pure, allow: frozenset[str]) -> list[Opt
         return found  # K-norm is then exactly Laplace noise on the histogram
     if sampler(hull) != "walk" or "mixing" in allow:
         named["k-norm"] = hull
-        if rank > 1:
+        if question.dimension > 1:
             found.append(_per_row(NIM.calibrate(question, target), "nim"))
     return found + [_per_row(NoiseBody.calibrate(question, target, shape), name) for name, shape in named.items()]
 

@@ -217,3 +217,12 @@ def test_concentrated_noise_is_near_its_bound():
 def test_points_must_span_their_space():
     with pytest.raises(ParameterError, match="span"):
         volume_radius([[1, 2], [2, 4]])
+
+
+@pytest.mark.parametrize(("d", "n", "seed"), [(10, 100, 0), (6, 40, 1), (3, 9, 2), (5, 5, 3)])
+def test_a_bound_over_projections_is_never_below_that_of_the_volume(d, n, seed):
+    signs = np.random.default_rng(seed).choice([-1, 1], (d, n)) + np.eye(d, n)
+    whole = volume_radius(signs).value
+    assert projected_mean_norm(signs, 0.5)[0] >= metric_mean_norm(whole, d, 0.5) * (1 - 1e-6)
+    assert projected_mean_square(signs, 0.5)[0] >= metric_mean_square(whole, d, 0.5) * (1 - 1e-6)
+    assert projected_mean_norm(signs, 0.5, confidence=1)[0] <= projected_mean_norm(signs, 0.5)[0]

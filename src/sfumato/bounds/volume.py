@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.bounds.arguments import positive, probability
+from sfumato.elimination import rank
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
 from sfumato.sampling.bodies import Hull
@@ -75,7 +76,7 @@ def volume_radius(points: npt.ArrayLike, confidence: float = 0.999, draws: int =
     True
     """
     columns = np.asarray(points, dtype=np.float64)
-    if columns.ndim != 2 or np.linalg.matrix_rank(columns) < len(columns):
+    if columns.ndim != 2 or rank(columns) < len(columns):
         raise ParameterError("points must span their space; reduce the query to its rank first")
     probability("1 - confidence", 1 - confidence)
     hull = Hull(columns)

@@ -27,6 +27,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.elimination import rank
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.additive import Lattice, checked
 from sfumato.mechanisms.noise_body import Linear, columns_of
@@ -35,7 +36,7 @@ from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import Hull, knorm, sampler
 from sfumato.sampling.bodies.enclosure import preimage_bound
-from sfumato.sampling.bodies.lattice import accuracy_draws, margins, mean_norm
+from sfumato.sampling.bodies.lattice import accuracy_draws, check_reach, margins, mean_norm, rounded
 
 __all__ = ["NIM", "Level"]
 
@@ -83,6 +84,11 @@ class NIM:
         if not self.levels or any(not (math.isfinite(level.epsilon) and level.epsilon > 0) for level in self.levels):
             raise ParameterError("levels must not be empty, and each needs a positive finite epsilon")
         bodies = tuple(Hull(level.down @ columns) for level in self.levels)
+        sizes = (
+            float(np.abs(level.up @ body.vertices).max()) * (body.degrees + 1) / level.epsilon
+            for level, body in zip(self.levels, bodies, strict=True)
+        )
+        check_reach(sum(sizes))
         object.__setattr__(self, "bodies", bodies)
         object.__setattr__(self, "reaches", column_reaches(columns, self.levels, bodies))
 
@@ -146,7 +152,7 @@ class NIM:
         noise = np.zeros(self.query.dimension)
         for level, body in zip(self.levels, self.bodies, strict=True):
             noise += level.up @ knorm(body, level.epsilon, 1, rng)[0][0]
-        return np.asarray(checked(answer, self.query) + np.rint(noise).astype(np.int64))  # type: ignore[arg-type]
+        return np.asarray(checked(answer, self.query) + rounded(noise))  # type: ignore[arg-type]
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
@@ -162,7 +168,7 @@ class NIM:
 def subspaces(columns: Reals, projected: bool) -> tuple[list[tuple[Reals, Reals]], list[float]]:
     """The maps (down, up) of each level, and a_m = sqrt(E ||noise||^2) of its part at epsilon 1."""
     dimension = columns.shape[0]
-    if np.linalg.matrix_rank(columns) < dimension:
+    if rank(columns) < dimension:
         raise UnsupportedQuery("NIM needs a query with independent rows; drop the rows that follow from the others")
     wide = np.eye(dimension)  # orthonormal rows that span U_m
     maps: list[tuple[Reals, Reals]] = []

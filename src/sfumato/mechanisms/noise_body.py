@@ -1,11 +1,13 @@
 r"""The noise body: gamma times a uniform point of a symmetric convex body around everything one unit can do.
 
-Definition.  Let one unit move the integer answer f(x) in Z^d by a point of K, the hull of the signed columns of the
-query, and let K' be a symmetric convex body, or the image A K'' of one in R^m.  Release f(x) + round(r A u), r from
-Gamma(m+1, 1/epsilon), u uniform on K''.  Without A this is density exp(-epsilon ||z||_{K'}): Laplace for the
-cross-polytope, the l-infinity mechanism for the cube, elliptic noise for an ellipsoid, K-norm for K itself
-[HardtTalwar2010].  Cube and cross-polytope, and their images under integer matrices whose preimages of the columns
-are integers, use the exact lattice laws with weight exp(-epsilon ||g||) on Z^m instead.
+Definition.  Let one unit move the integer answer f(x) in Z^d by a signed column of the query, or, if a unit has up to
+m rows, by a sum of at most m of the signed columns divided by m.  (Not by any other point of K, their hull: a lattice
+law behind a matrix shifts by integer preimages only.) Let K' be a symmetric convex body, or the image A K'' of one in
+R^m.  Release f(x) + round(r A u), r from Gamma(m+1, 1/epsilon), u uniform on K''.  Without A this is density
+exp(-epsilon ||z||_{K'}): Laplace for the cross-polytope, the l-infinity mechanism for the cube, elliptic noise for an
+ellipsoid, K-norm for K itself [HardtTalwar2010].  Cube and cross-polytope, and their images under integer matrices
+whose preimages of the columns are integers, use the exact lattice laws with weight exp(-epsilon ||g||) on Z^m
+instead.
 
 Guarantee.   If every column has gauge at most s <= 1, k units cost epsilon s k, pure [HardtTalwar2010, theorem 4.1,
 with the factor 2 of the general exponential mechanism removed, since the normalizing constant does not depend on x].
@@ -39,11 +41,16 @@ from sfumato.sampling.bodies.lattice import LatticeNoise, RoundedNoise
 
 __all__ = ["Columns", "Linear", "NoiseBody"]
 
+LARGEST = 2.0**53  # of the entries of a query
 EDGE = 1e-9  # how far beyond the body rounding may seem to place a column that touches its boundary
 
 
 class Linear(Protocol):
-    """A query with an integer answer, and the columns (d, n) whose signed hull one unit moves it by."""
+    """A query with an integer answer, and its columns (d, n).
+
+    One unit moves the answer by a signed column, or by a sum of at most m of them divided by m, m the declared
+    `unit_rows` or a divisor of the columns' common factor.
+    """
 
     @property
     def name(self) -> str: ...
@@ -188,6 +195,8 @@ def columns_of(query: Linear) -> npt.NDArray[Any]:
         raise ParameterError(f"query {query.name!r} has NaN or infinite entries; replace them")
     if not (real == np.floor(real)).all():
         raise ParameterError(f"query {query.name!r} is not on its lattice; quantize its matrix to whole numbers")
+    if np.abs(real).max() >= LARGEST:
+        raise ParameterError(f"query {query.name!r} has entries of 2**53 or more, beyond the whole doubles; rescale it")
     if not real.any():
         raise UnsupportedQuery(f"query {query.name!r} does not depend on the data; publish it as it is")
     return vertices
@@ -232,7 +241,7 @@ def image_noise(
     shape = type(body.body)(body.degrees, body.body.radius * common)
     fine = Image(shape, matrix / common)
     single = vertices.T.astype(np.float64) / rows
-    moved, _ = fine.preimages(single)
+    moved = fine.preimages(single)
     if not whole(moved) or not (moved @ fine.matrix.T == single).all():
         return None
     law = axis_law(shape, epsilon)

@@ -17,9 +17,9 @@ def check_scale(name: str, value: float) -> None:
     """Refuse a scale that is not a number of lattice units within the supported range."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and SMALLEST <= value <= LARGEST):
+        advice = "finer lattice (a smaller step)" if number and value < SMALLEST else "coarser lattice (a larger step)"
         raise ParameterError(
-            f"{name} must be between {SMALLEST:g} and {LARGEST:g} lattice units, got {value!r}; "
-            "choose a finer or coarser lattice"
+            f"{name} must be between {SMALLEST:g} and {LARGEST:g} lattice units, got {value!r}; choose a {advice}"
         )
 
 

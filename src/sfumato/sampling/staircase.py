@@ -26,7 +26,9 @@ from sfumato.sampling.uniform import below, floor_scaled
 
 __all__ = ["Staircase"]
 
-LARGEST = 2**53  # of sensitivity / epsilon, so that no draw leaves int64 but with probability e**-500
+LARGEST = (
+    2**53
+)  # of the sensitivity, and of sensitivity / epsilon, so that no draw leaves int64 but with probability e**-500
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class Staircase:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
             raise ParameterError(f"epsilon must be finite and positive, got {self.epsilon!r}")
         check_scale("1 / epsilon", 1 / self.epsilon)
-        if self.sensitivity / self.epsilon > LARGEST:
-            raise ParameterError("sensitivity / epsilon must be at most 2**53; use a coarser lattice")
+        if max(self.sensitivity, self.sensitivity / self.epsilon) > LARGEST:
+            raise ParameterError("sensitivity and sensitivity / epsilon must be at most 2**53; use a coarser lattice")
 
     def level(self, z: int) -> int:
         """The step on which z lies."""

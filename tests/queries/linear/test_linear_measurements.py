@@ -11,7 +11,7 @@ from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.linear import optimization
 from sfumato.queries.linear.ellipsoid import least_ellipsoid
 from sfumato.queries.linear.factors import EACH, RANGES, TOTAL, UPTO, Rows
-from sfumato.queries.linear.frames import framed, independent_rows, least_box
+from sfumato.queries.linear.frames import framed, least_box, spanning_rows
 from sfumato.queries.linear.matrix import Block, Linear
 from sfumato.queries.linear.measurements import Dense, Hierarchy, Kronecker, Tables, measurement_from
 
@@ -120,7 +120,7 @@ def test_the_least_ellipsoid_holds_its_points_and_its_bound_lies_below():
 def test_a_frame_answers_a_rank_deficient_workload_exactly(norm):
     rows = np.random.default_rng(1).integers(-3, 4, (3, 12))
     matrix = np.vstack([rows, rows[0] + rows[1], np.zeros(12, dtype=int)])
-    assert len(independent_rows(matrix)) == 3
+    assert len(spanning_rows(matrix)) == 3
     frame = framed(matrix, matrix, norm)
     counts = np.arange(12)
     linear = Linear((12,), (Block((Rows(tuple(map(tuple, matrix.tolist()))),)),))

@@ -38,7 +38,7 @@ def hierarchies(draw, most=20):
 @st.composite
 def matrices(draw, most=6):
     """Any rows, entries of wildly different sizes."""
-    entries = st.integers(-3, 3) | st.integers(-(2**40), 2**40) | st.just(0)
+    entries = st.integers(-3, 3) | st.integers(-(2**61), 2**61) | st.integers(2**60, 2**60 + 9) | st.just(0)
     cells = draw(st.integers(1, most))
     return Dense.of(draw(st.lists(st.lists(entries, min_size=cells, max_size=cells), min_size=1, max_size=5)))
 

@@ -40,6 +40,7 @@ LARGEST_RANK = 48
 MOST_POINTS = 5000
 MOST_ENTRIES = 2_000_000
 LARGEST_GRAM = 2048
+FLATTEST = 1e-6  # of the largest width
 
 Found = tuple[float, str, str]  # least mean square, the bound's name, among whom
 
@@ -103,7 +104,10 @@ def _metric(question: Workload, epsilon: float) -> list[Found]:
         f"volume of the sensitivity body, known with {radius.confidence:.1%} confidence"
     )  # fmt: skip
     whole = (metric_mean_square(radius.value, len(points), epsilon), name, METRIC)
-    return [whole, (projected_mean_square(points, epsilon)[0], "volumes of orthogonal projections", METRIC)]
+    return [
+        whole,
+        (projected_mean_square(points, epsilon, confidence=1)[0], "volumes of orthogonal projections", METRIC),
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -123,7 +127,7 @@ def _points(question: Workload) -> npt.NDArray[np.float64] | None:
     if min(points.shape) > 300 or points.size > MOST_ENTRIES:
         return None
     left, sizes, _ = np.linalg.svd(points, full_matrices=False)
-    rank = int((sizes > 1e-10 * sizes[0]).sum())
+    rank = int((sizes > FLATTEST * sizes[0]).sum())  # projecting flatter directions away keeps a lower bound
     return points if rank == len(points) else np.ascontiguousarray(left[:, :rank].T @ points)
 
 

@@ -87,9 +87,9 @@ def largest_difference(columns: Whole, norm: str) -> float:
     if norm == "linf":
         return float((columns.max(axis=1) - columns.min(axis=1)).max(initial=0))
     largest = 0.0
-    exactly = columns.astype(np.float64)
+    exactly = columns if np.abs(columns).max(initial=0) < 2**62 else columns.astype(object)
     for i in range(columns.shape[1] - 1):
-        gap = np.abs(exactly[:, i + 1 :] - exactly[:, i : i + 1])
+        gap = np.abs(exactly[:, i + 1 :] - exactly[:, i : i + 1]).astype(np.float64)  # whole until here
         sums = gap.sum(axis=0) if norm == "l1" else (gap**2).sum(axis=0)
         largest = max(largest, float(sums.max()))
     return largest_column(np.array([largest]), norm)

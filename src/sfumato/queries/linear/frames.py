@@ -13,11 +13,12 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import minimize
 
+from sfumato.elimination import independent_rows, rank
 from sfumato.queries.linear.ellipsoid import least_ellipsoid
 from sfumato.queries.linear.factors import Floats, Whole
 from sfumato.queries.linear.measurements.dense import Dense
 
-__all__ = ["framed", "independent_rows", "least_box"]
+__all__ = ["framed", "least_box", "spanning_rows"]
 
 FINE = 2**20  # the largest entry of T
 LARGEST_RANK = 64
@@ -25,19 +26,19 @@ MOST_POINTS = 20_000
 ROUNDS = (0.1, 0.02, 0.004)  # softness of the largest norm, relative, in the l1 search
 
 
-def independent_rows(matrix: Whole) -> Any:
-    """Numbers of rows that span the others, the longest first."""
-    reduced = matrix.astype(np.float64).T
-    _, upper, order = qr(reduced, mode="economic", pivoting=True)
-    sizes = np.abs(np.diag(upper))
-    return np.sort(order[: int((sizes > 1e-9 * sizes[0]).sum())])
+def spanning_rows(matrix: Whole) -> Any:
+    """Numbers of rows that are independent and span the others, exactly; those farthest apart are preferred."""
+    real = matrix.astype(np.float64)
+    lengths = np.linalg.norm(real, axis=1, keepdims=True)
+    _, _, order = qr((real / np.where(lengths > 0, lengths, 1.0)).T, mode="economic", pivoting=True)
+    return np.sort(order[independent_rows(matrix[order])])
 
 
 def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
     """The best T F_S for noise scaled to the largest `norm` of T F_S over the sensitivity body; None if too large."""
     if points.shape[1] > MOST_POINTS or min(matrix.shape) == 0:
         return None
-    chosen = independent_rows(matrix)
+    chosen = spanning_rows(matrix)
     if len(chosen) > LARGEST_RANK:
         return None
     rows = matrix[chosen].astype(np.float64)
@@ -53,7 +54,8 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
         white = min((_least(inside, start, "l1") for start in starts), key=lambda pair: pair[0])[1]
     real = white @ basis.T @ matrix @ np.linalg.pinv(rows)
     whole = np.round(real * (FINE / np.abs(real).max())).astype(np.int64)
-    if np.linalg.matrix_rank(whole.astype(np.float64)) < len(chosen):
+    reach = float(np.abs(whole).sum(axis=1).max()) * float(np.abs(rows).max())
+    if rank(whole) < len(chosen) or reach >= 2.0**62:
         return None
     return Dense.of(whole @ matrix[chosen].astype(np.int64))
 

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.queries.linear.factors import EACH, TOTAL, Factor, Floats, Total, Whole
+from sfumato.queries.linear.factors import EACH, TOTAL, WIDE, Factor, Floats, Total, Whole
 
 __all__ = ["Block", "Linear"]
 
@@ -68,6 +68,8 @@ class Linear:
             part = x.reshape(self.shape)
             for axis, factor in enumerate(block.factors):
                 part = np.moveaxis(factor.apply(np.moveaxis(part, axis, 0)), 0, axis)
+            if block.weight >= WIDE and part.dtype.kind == "i":
+                part = part.astype(object)  # times counts, beyond int64
             parts.append(block.weight * part.reshape(-1))
         return np.concatenate(parts)
 

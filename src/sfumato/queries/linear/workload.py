@@ -33,6 +33,7 @@ from sfumato.spaces import Integers, Interval
 __all__ = ["Reading", "Workload", "bind_workload"]
 
 MOST_ROWS = 4_000_000
+LARGEST_ENTRY = 2**52  # with weights: columns and their differences are then whole doubles
 
 
 class Reading(Protocol):
@@ -184,6 +185,11 @@ def bind_workload(query: Query, schema: Schema) -> Workload:
     blocks = tuple(_block(part, cells, schema, w) for part, w in zip(query.workload, whole, strict=True))
     spread = any(len(block.factors) != len(cells.shape) for block in blocks)
     linear = Linear((cells.count,), _flattened(blocks, cells)) if spread else Linear(cells.shape, blocks)
+    if _largest_entry(linear) > LARGEST_ENTRY:
+        raise UnsupportedQuery(
+            f"the rows of the workload lie too far apart: brought to whole numbers, weights included, entries reach "
+            f"{_largest_entry(linear):.3g}, at most {LARGEST_ENTRY:.3g} are possible; use weights closer together"
+        )
     if linear.rows > MOST_ROWS:
         raise UnsupportedQuery(f"the workload has {linear.rows} rows, at most {MOST_ROWS} are possible; ask for fewer")
     return Workload(query, schema, cells, linear)
@@ -259,6 +265,6 @@ def _whole(ratios: list[Fraction]) -> list[int]:
 def _largest_entry(linear: Linear) -> int:
     largest = 0
     for block in linear.blocks:
-        entries = [1 if f in NAMED.values() else int(np.abs(f.dense(0)).max()) for f in block.factors]
+        entries = [max(abs(e) for row in f.entries for e in row) if isinstance(f, Rows) else 1 for f in block.factors]
         largest = max(largest, block.weight * math.prod(entries))
     return largest

@@ -30,6 +30,11 @@ class Body(Protocol):
         """Of the space in which uniform points are drawn; the dimension, but for linear images."""
         ...
 
+    @property
+    def extent(self) -> float:
+        """The largest coordinate of a point of the body, or somewhat more."""
+        ...
+
     def gauge(self, points: npt.ArrayLike) -> Reals:
         """min{r >= 0 : z in r * body} for each row z; infinite where there is none."""
         ...

@@ -53,6 +53,11 @@ class Ellipsoid:
         """Uniform points are drawn in the body's own space."""
         return self.dimension
 
+    @property
+    def extent(self) -> float:
+        """The largest coordinate of a point."""
+        return math.sqrt(float(np.diag(self.shape).max()))
+
     def gauge(self, points: npt.ArrayLike) -> Reals:
         """sqrt(z^T shape^{-1} z) for each row."""
         z = body.rows(points, self.dimension)

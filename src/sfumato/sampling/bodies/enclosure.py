@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.sampling.bodies.frame import row_units
 from sfumato.sampling.reals import Reals
 
 __all__ = ["norm_bound", "preimage_bound", "solve_bound"]
@@ -28,6 +29,9 @@ def growth(terms: int) -> float:
 def preimage_bound(matrix: Reals, points: Reals, guesses: Reals) -> Reals:
     """For each row f of points: a vector that bounds |g| entry by entry, for some g with matrix g = f exactly."""
     rows, columns = matrix.shape
+    exact = whole(matrix, points, guesses)
+    units = row_units(matrix)  # powers of two: rows of one size, the same preimages
+    matrix, points = matrix / units, points / units.T
     basis = independent_columns(matrix)
     square = matrix[:, basis]
     if len(basis) < rows or np.linalg.matrix_rank(square) < rows:
@@ -39,7 +43,7 @@ def preimage_bound(matrix: Reals, points: Reals, guesses: Reals) -> Reals:
     if not alpha < 0.5:
         raise ParameterError("matrix is too badly conditioned to bound gauges; rescale or reduce its rows")
     residual = np.abs(points - guesses @ matrix.T)
-    if not whole(matrix, points, guesses):
+    if not exact:
         residual += slack * (np.abs(points) + np.abs(guesses) @ np.abs(matrix).T)
     shift = (residual @ np.abs(inverse).T).max(axis=1) * (1 + slack) / (1 - alpha) * (1 + slack)
     bound = np.abs(guesses)

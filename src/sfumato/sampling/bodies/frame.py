@@ -3,6 +3,7 @@
 The smallest ellipsoid around the columns (Khachiyan's iterations) is mapped to the ball of radius sqrt(r), r the
 rank, so that walks need no tuning to the workload: then B_2 lies in K and K in sqrt(r) B_2, up to the iterations'
 tolerance [Todd2016].  Noise shaped like K is mapped back by a matrix, since gauges do not change under linear maps.
+The dimension of the span is the exact rank; columns so nearly flat that doubles would lose a direction are refused.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.elimination import rank
+from sfumato.errors import ParameterError
 from sfumato.sampling.reals import Reals
 
 __all__ = ["Frame", "distinct_columns", "frame"]
 
 ROUNDS = 200
 CLOSE = 0.05  # relative excess of the farthest column that ends the iterations
-SPAN = 1e-10  # singular values below this fraction of the largest count as zero
+FLATTEST = 1e-8  # least width over largest, rows brought to one size: below, rounding would spoil the shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,15 +40,27 @@ class Frame:
 def frame(vertices: Reals) -> Frame:
     """The frame of the hull of the signed columns of `vertices`."""
     columns = distinct_columns(vertices)
-    left, values, _ = np.linalg.svd(columns, full_matrices=False)
-    span = left[:, values > SPAN * values[0]]
-    inside = span.T @ columns
-    rank = inside.shape[0]
-    weights = john_weights(inside)
-    root = np.linalg.cholesky((inside * weights) @ inside.T)
-    lift, drop = span @ root, np.linalg.solve(root, span.T)
+    units = row_units(columns)
+    left, values, right = np.linalg.svd(columns / units, full_matrices=False)
+    kept = rank(columns)
+    if values[kept - 1] < FLATTEST * values[0]:
+        raise ParameterError(
+            "the columns lie so nearly in a space of fewer dimensions that noise of their shape cannot be drawn in "
+            "doubles; use the cube, or rows of more equal weight"
+        )
+    round_columns = right[:kept] * np.sqrt(columns.shape[1])  # orthogonal rows: no direction is short any more
+    root = np.linalg.cholesky((round_columns * john_weights(round_columns)) @ round_columns.T)
+    widths = values[:kept] / np.sqrt(columns.shape[1])
+    lift = units * (left[:, :kept] * widths) @ root
+    drop = np.linalg.solve(root, (left[:, :kept] / widths).T / units.T)
     # the weighted moment matrix is the identity now, and the farthest column has length about sqrt(rank)
-    return Frame(np.ascontiguousarray(drop @ columns).reshape(rank, -1), lift, drop)
+    return Frame(np.ascontiguousarray(np.linalg.solve(root, round_columns)).reshape(kept, -1), lift, drop)
+
+
+def row_units(columns: Reals) -> Reals:
+    """For each row the power of two below its largest entry, as a column; 1 for rows of zeros."""
+    largest = np.abs(columns).max(axis=1, keepdims=True)
+    return np.where(largest > 0, np.ldexp(0.5, np.frexp(largest)[1]), 1.0)
 
 
 def john_weights(columns: Reals) -> Reals:

@@ -8,11 +8,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.elimination import rank, spanned
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import body, facets
 from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
-from sfumato.sampling.bodies.frame import Frame, distinct_columns, frame
+from sfumato.sampling.bodies.frame import Frame, distinct_columns, frame, row_units
 from sfumato.sampling.bodies.lp_ball import CrossPolytope
 from sfumato.sampling.bodies.programs import gauge_by_program
 from sfumato.sampling.reals import Reals, real_matrix, uniforms
@@ -49,8 +50,13 @@ class Hull:
 
     @property
     def degrees(self) -> int:
-        """The rank of the vertices: the dimension of the hull itself."""
-        return self.frame.rank
+        """The rank of the vertices, exactly: the dimension of the hull itself."""
+        return _degrees(self)
+
+    @property
+    def extent(self) -> float:
+        """The largest coordinate of a point of the hull."""
+        return float(np.abs(self.vertices).max())
 
     @property
     def frame(self) -> Frame:
@@ -65,7 +71,7 @@ class Hull:
     def gauge(self, points: npt.ArrayLike) -> Reals:
         """The least sum |x_i| with sum x_i f_i = z, for each row, by pivots; infinite outside the span."""
         z = body.rows(points, self.dimension)
-        return np.where(self._inside(z), gauge_by_pivots(self.frame, z @ self.frame.drop.T), np.inf)
+        return np.where(self._near(z), gauge_by_pivots(self.frame, z @ self.frame.drop.T), np.inf)
 
     def gauge_by_program(self, points: npt.ArrayLike) -> Reals:
         """The same by one linear program a row: slower, independent of the pivots."""
@@ -113,15 +119,21 @@ class Hull:
         """E ||u||^order over simulated uniform points."""
         return body.mean_norm(self, norm, rng, order)
 
-    def _inside(self, z: Reals) -> npt.NDArray[np.bool_]:
-        gap = np.abs(z - z @ self.frame.drop.T @ self.frame.lift.T).max(axis=1)
-        return np.asarray(gap <= 1e-9 * (1 + np.abs(z).max(axis=1)))
+    def _near(self, z: Reals) -> npt.NDArray[np.bool_]:
+        """Whether each row lies in the span up to rounding, every coordinate in its own unit."""
+        if self.degrees == self.dimension:
+            return np.ones(len(z), dtype=np.bool_)
+        units = row_units(np.asarray(self.vertices)).T
+        gap = np.abs(z - z @ self.frame.drop.T @ self.frame.lift.T) / units
+        return np.asarray(gap.max(axis=1) <= 1e-9 * np.abs(z / units).max(axis=1))
 
     def _enclose(self, z: Reals) -> Reals:
         columns = self.columns
         guesses = preimages_by_pivots(self.frame, z @ self.frame.drop.T)
-        if self.degrees < self.dimension:  # the span itself is rounded; the caller's rows must lie in it
-            return np.where(self._inside(z), norm_bound(np.abs(guesses), 1.0) * (1 + 1e-9), np.inf)
+        if self.degrees < self.dimension:  # the basis of the span is rounded; that a row lies in it is not
+            return np.where(
+                self._near(z) & spanned(columns.T, z), norm_bound(np.abs(guesses), 1.0) * (1 + 1e-9), np.inf
+            )
         return norm_bound(preimage_bound(columns, z, guesses), 1.0)
 
 
@@ -154,6 +166,11 @@ def preimages_by_pivots(coordinates: Frame, points: Reals) -> Reals:
 def start(coordinates: Frame) -> Reals:
     """A public point in general position: irrational multiples of the axes."""
     return np.sqrt(np.arange(2, coordinates.rank + 2)) % 1 - 0.5
+
+
+@lru_cache(maxsize=64)
+def _degrees(hull: Hull) -> int:
+    return rank(hull.columns)
 
 
 @lru_cache(maxsize=32)

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.elimination import rank, spanned
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import body
 from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
+from sfumato.sampling.bodies.frame import row_units
 from sfumato.sampling.bodies.lp_ball import CrossPolytope, Cube, LpBall
 from sfumato.sampling.bodies.programs import least_norm_preimages
 from sfumato.sampling.reals import Reals, real_matrix
@@ -65,9 +68,20 @@ class Image:
         return self.body.dimension
 
     @property
+    def extent(self) -> float:
+        """The largest coordinate of a point: attained for the cube, at most that for the other balls."""
+        reach = np.abs(self.matrix)
+        return self.body.extent * float(reach.max() if self.body.order == 1 else reach.sum(axis=1).max())
+
+    @property
+    def rank(self) -> int:
+        """Of the matrix, exactly."""
+        return _rank(self)
+
+    @property
     def injective(self) -> bool:
         """Whether the image is a copy of the body."""
-        return bool(np.linalg.matrix_rank(self.matrix) == self.degrees)
+        return self.rank == self.degrees
 
     def gauge(self, points: npt.ArrayLike) -> Reals:
         """The least gauge of a preimage, for each row; infinite outside the range of the matrix."""
@@ -78,11 +92,12 @@ class Image:
     def gauge_bound(self, points: npt.ArrayLike) -> Reals:
         """The gauge, rounded up.  Rows beyond the matrix' rank must follow from the others exactly."""
         z = body.rows(points, self.dimension)
-        guesses, inside = self.preimages(z)
+        guesses = self.preimages(z)
         if bool((self.matrix @ guesses.T == z.T).all()) and _integers(self.matrix, guesses, z):
             return self.body.gauge_bound(guesses)
-        if np.linalg.matrix_rank(self.matrix) < self.dimension:
-            rounding = 1 + 1e-9  # outside the full-rank case the range itself is rounded
+        if self.rank < self.dimension:
+            rounding = 1 + 1e-9  # the preimages are rounded; that a row lies in the range is not
+            inside = self._maps(guesses, z) & spanned(np.asarray(self.matrix).T, z)
             return np.where(inside, self.body.gauge_bound(guesses) * rounding, np.inf)
         bound = preimage_bound(np.asarray(self.matrix), z, guesses)
         return np.asarray(np.nextafter(norm_bound(bound, self.body.order) / self.body.size, np.inf))
@@ -91,8 +106,8 @@ class Image:
         """Whether each row is proven to lie inside."""
         return np.asarray(self.gauge_bound(points) <= 1)
 
-    def preimages(self, z: Reals) -> tuple[Reals, npt.NDArray[np.bool_]]:
-        """A small preimage of each row, integer where one is easily found; and whether there is any.
+    def preimages(self, z: Reals) -> Reals:
+        """A small preimage of each row, where there is one; integer where that is easily found.
 
         Columns of the matrix and, in a cross-polytope of radius 2 or more, their differences are recognized;
         others are the least preimages, rounded to integers where that is exact.
@@ -105,8 +120,7 @@ class Image:
             guesses[others] = self._least(z[others])
         nearest = np.rint(guesses)
         near = (np.abs(guesses - nearest) < 1e-6).all(axis=1) & (nearest @ self.matrix.T == z).all(axis=1)
-        guesses = np.where(near[:, None], nearest, guesses)
-        return guesses, self._maps(guesses, z)
+        return np.where(near[:, None], nearest, guesses)
 
     def _least(self, z: Reals) -> Reals:
         if self.injective:
@@ -114,8 +128,10 @@ class Image:
         return least_norm_preimages(np.asarray(self.matrix), z, self.body.order)
 
     def _maps(self, guesses: Reals, z: Reals) -> npt.NDArray[np.bool_]:
-        gap = np.abs(guesses @ self.matrix.T - z).max(axis=1)
-        return np.asarray(gap <= 1e-9 * (1 + np.abs(z).max(axis=1)))
+        """Whether each guess is a preimage up to rounding, every coordinate in its own unit."""
+        units = row_units(np.asarray(self.matrix)).T
+        gap = np.abs(guesses @ self.matrix.T - z) / units
+        return np.asarray(gap.max(axis=1) <= 1e-9 * np.abs(z / units).max(axis=1))
 
     def volume(self) -> float | None:
         """|det matrix| Vol(body) for square matrices; None for others."""
@@ -162,6 +178,11 @@ def recognize(matrix: Reals, z: Reals, guesses: Reals, differences: bool) -> npt
             break
         enter(columns[i + 1 :] - columns[i], np.arange(i + 1, len(columns)), i)
     return known
+
+
+@lru_cache(maxsize=64)
+def _rank(image: Image) -> int:
+    return rank(image.matrix)
 
 
 def _integers(*arrays: Reals) -> bool:

@@ -25,12 +25,13 @@ from sfumato.sampling.cube import CubeNoise
 from sfumato.sampling.laplace import DiscreteLaplace
 from sfumato.sampling.reals import Reals
 
-__all__ = ["LatticeNoise", "RoundedNoise", "accuracy_draws", "margins", "mean_norm"]
+__all__ = ["LatticeNoise", "RoundedNoise", "accuracy_draws", "check_reach", "margins", "mean_norm", "rounded"]
 
 SIMULATED = 4000  # draws from which accuracy is computed; it is a public figure, from a fixed seed
 CHEAP, FEWEST = 10_000, 400  # entries of a matrix beyond which fewer are drawn, and the least number
 SURE = 1e-6  # chance that a simulated quantile is too low, were the draws independent
 TAIL = 0.02  # the least tail that is simulated; beyond, log-concavity
+FARTHEST = 2.0**45  # lattice units of floating-point noise: a draw, 40 times that at most, keeps digits below one unit
 
 Integers = npt.NDArray[Any]
 
@@ -87,9 +88,12 @@ class RoundedNoise:
 
     exact = False
 
+    def __post_init__(self) -> None:
+        check_reach(self.body.extent * (self.body.degrees + 1) / self.rate)
+
     def sample(self, count: int, rng: Rng) -> Integers:
         """Vectors, one a row; of a walk each comes from a chain of its own only if count is 1."""
-        return np.rint(self.reals(count, rng)).astype(np.int64)
+        return rounded(self.reals(count, rng))
 
     def reals(self, count: int, rng: Rng) -> Reals:
         """The same before rounding."""
@@ -118,6 +122,23 @@ class RoundedNoise:
     def mean_norm(self, norm: str) -> float:
         """E ||Z||, simulated from a fixed seed."""
         return mean_norm(_simulated(self), norm)
+
+
+def check_reach(size: float) -> None:
+    """Refuse noise of such a size that doubles no longer resolve the lattice, let alone fit into int64."""
+    if not size <= FARTHEST:
+        raise ParameterError(
+            f"noise of this shape would reach {size:.3g} lattice units, doubles can draw at most {FARTHEST:.3g}; "
+            "choose a coarser lattice, more equal weights or a larger epsilon"
+        )
+
+
+def rounded(reals: Reals) -> Integers:
+    """The nearest whole numbers, exactly: Python's own where int64 ends, never a constant in their place."""
+    nearest = np.rint(reals)
+    if np.abs(nearest).max(initial=0.0) < 2.0**62:
+        return nearest.astype(np.int64)
+    return np.array([int(number) for number in nearest.flat], dtype=object).reshape(nearest.shape)
 
 
 def mean_norm(draws: Reals, norm: str) -> float:

@@ -43,6 +43,11 @@ class NormBall(ABC):
         """Uniform points are drawn in the body's own space."""
         return self.dimension
 
+    @property
+    def extent(self) -> float:
+        """The radius: every ball reaches that far along each axis."""
+        return self.size
+
     def gauge(self, points: npt.ArrayLike) -> Reals:
         """||z||_p / radius for each row."""
         return np.asarray(np.linalg.norm(body.rows(points, self.dimension), ord=self.order, axis=1) / self.size)
