@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import permutations
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
-from sfumato.sampling import choose, permute_and_flip, selection
+from sfumato.sampling import choose, exponentials, permute_and_flip, selection
 from sfumato.sampling.fixedpoint import LazyUniform
 from statistical import ALPHA, pooled_pvalue
 
@@ -58,8 +59,8 @@ def test_enclosures_of_the_remainder_hold_the_weights():
             assert high - low <= 2
 
 
-def test_the_floating_exponential_is_far_inside_its_band():
-    """The only floating exponential: measured against enclosures, 1,000 points up to the clamp."""
+def test_weights_are_far_inside_their_band():
+    """Measured against enclosures, 1,000 points up to the clamp."""
     from sfumato.sampling.fixedpoint import exp_minus
 
     distance = np.arange(0, 700_000, 700, dtype=np.uint64)
@@ -68,6 +69,32 @@ def test_the_floating_exponential_is_far_inside_its_band():
         low, high = exp_minus(Fraction(1e-3) * d, 1200)
         middle = Fraction(low + high, 2 << 1200)
         assert abs(Fraction(value) / middle - 1) < Fraction(2) ** -42
+
+
+def test_the_exponential_is_as_near_as_its_proof_says():
+    """Against 200 digits: random points, tiny ones, the clamp, and both sides of every cut between table entries."""
+    rng = np.random.default_rng(11)
+    cuts = (rng.integers(0, 64_000, 3000) + 0.5) * exponentials.HIGH
+    points = [rng.uniform(0, 700, 6000), rng.exponential(1e-3, 500), cuts, np.nextafter(cuts, 0), [0, 5e-324, 700.0]]
+    x = -np.minimum(np.concatenate(points), 700.0)
+    found = x.copy()
+    exponentials.exp_in_place(found)
+    with mpmath.workdps(200):
+        off = [
+            abs(value / mpmath.exp(mpmath.mpf(at)) - 1) for at, value in zip(x.tolist(), found.tolist(), strict=True)
+        ]
+        assert max(off) < mpmath.mpf(2) ** -49
+        assert abs(exponentials.HIGH + mpmath.mpf(exponentials.LOW) - mpmath.log(2) / 64) < mpmath.mpf(2) ** -93
+        for j, root in enumerate(exponentials.ROOTS.tolist()):
+            assert abs(root / mpmath.mpf(2) ** (mpmath.mpf(j) / 64) - 1) < 1.01 * mpmath.mpf(2) ** -53
+
+
+def test_no_library_exponential_decides_a_choice(monkeypatch):
+    """With numpy's own exponential broken, choices are the same."""
+    penalties = np.random.default_rng(12).integers(0, 50, 3000)
+    before = [kind(penalties, 0.3, seeded(3)) for kind in (selection.choose, selection.permute_and_flip)]
+    monkeypatch.setattr(np, "exp", lambda *_, **__: (_ for _ in ()).throw(AssertionError("np.exp was called")))
+    assert [kind(penalties, 0.3, seeded(3)) for kind in (selection.choose, selection.permute_and_flip)] == before
 
 
 def test_locate_finds_each_part():

@@ -11,7 +11,7 @@ Proof: docs/proofs/exponential.md.
 
 Accuracy.    P(q < best - t) <= |R| exp(-c t) for each choice [document 004, with the inequality restored].
 
-Assumes.     Nothing beyond random bits: the choice is exact, with no floating-point weights.
+Assumes.     Nothing beyond random bits: the choice is exact; what floating weights leave open is settled by enclosures.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ fractional parts, settled by enclosures of growing width.  `permute_and_flip` to
 exactly and picks one of the heads uniformly, which is the first head of a uniformly random order
 (McKennaSheldon2020).  Proof: docs/proofs/sampling-selection.md.
 
-Error band.  The floating exponential is taken to be within a relative 2^-44 of the truth (libraries state
-2^-50; a test measures it), its argument, at most CLAMP, within 3 roundings: so within 2^-41; BAND is 2^-40.
+Error band.  The exponential (`exponentials`) is within a relative 2^-49 of the truth, its argument, at most CLAMP,
+within 3 roundings: so a weight is within 2^-41; BAND is 2^-40.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
+from sfumato.sampling.exponentials import exp_in_place
 from sfumato.sampling.fixedpoint import Enclosure, LazyUniform, exp_minus
 from sfumato.sampling.uniform import floor_scaled
 
@@ -122,7 +123,7 @@ def _weights(distance: npt.NDArray[np.uint64], rate: float) -> Floats:
     """exp(-rate * distance) within a relative BAND, but never below exp(-CLAMP)."""
     x = np.minimum(distance, CLAMP / rate)
     x *= -rate
-    np.exp(x, out=x)
+    exp_in_place(x)
     return x
 
 
