@@ -13,8 +13,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 LAYERS = (
     "errors", "numeric", "elimination",
     "version", "disk", "randomness", "privacy", "spaces", "schema", "sampling", "curves",
-    "certificate", "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis", "archive",
-    "local", "auditing", "engines", "ledger", "publishing", "orders", "session",
+    "statements", "certificate", "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis",
+    "archive", "local", "auditing", "engines", "ledger", "publishing", "orders", "session",
     "plans", "report", "cli",
 )  # fmt: skip
 # Plots are imported inside the function that draws them.

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sfumato.bounds import certify
+from sfumato.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms import MECHANISMS, DiscreteGaussian, Gaussian, Laplace, PermuteAndFlip, Public, Staircase
-from sfumato.planner import best, options
+from sfumato.planner import REAL_GAIN, best, options
 from sfumato.privacy.adjacency import AddRemove, Person, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
 from sfumato.queries import bind, count, histogram, mean, most_popular, sum, variance
@@ -18,6 +20,12 @@ from strategies import guarantees, queries, schemas
 
 COLUMNS = {"age": Integers(0, 120), "state": Categories(range(50)), "hobbies": Subsets(["a", "b"], cap=2)}
 PEOPLE = Schema(COLUMNS, size=1000)
+
+
+def price(option):
+    """What delta costs in error: a few percent."""
+    claim = option.mechanism.guarantee()
+    return REAL_GAIN if isinstance(claim, Approximate) and claim.delta > 0 else 1.0
 
 
 @settings(max_examples=200, deadline=None)
@@ -30,7 +38,7 @@ def test_every_option_meets_the_target_and_the_best_comes_first(data):
     except (ParameterError, UnsupportedQuery):
         assume(False)
     assert all(option.mechanism.guarantee().implies(spend) for option in found)
-    assert found[0].predicted <= 1.01 * min(option.predicted for option in found)
+    assert found[0].predicted <= 1.01 * min(option.predicted * price(option) for option in found)
     assert all(option.name in MECHANISMS for option in found)
 
 
@@ -74,6 +82,27 @@ def test_delta_never_makes_the_plan_worse():
         question = bind(query, PEOPLE)
         pure, loose = (options(question, spend)[0].predicted for spend in (Pure(0.5), Approximate(0.5, 0.01)))
         assert loose <= pure
+
+
+@settings(max_examples=60, deadline=None)
+@given(epsilon=st.floats(0.02, 3.0), power=st.floats(-9.0, -1.0), rows=st.integers(1, 3))
+def test_delta_is_spent_only_for_a_real_gain(epsilon, power, rows):
+    people = Schema(COLUMNS, Person("id", rows), size=1000)
+    for query in (count(), sum("age"), histogram("state")):
+        question = bind(query, people)
+        found = options(question, Approximate(epsilon, 10.0**power))
+        pure = min(option.predicted for option in found if price(option) == 1.0)
+        if price(found[0]) > 1.0:
+            assert found[0].predicted * REAL_GAIN <= pure * 1.01
+        elif query.kind == "count":
+            assert isinstance(certify(question, found[0].mechanism), Certificate)
+
+
+def test_a_count_with_a_small_delta_stays_pure_and_certified():
+    question = bind(count(), PEOPLE)
+    chosen = best(question, Approximate(1.0, 1e-6))
+    assert chosen.guarantee() == Pure(1.0)
+    assert certify(question, chosen).factor < 1 + 1e-9
 
 
 @pytest.mark.parametrize("spend", [Pure(0.0), Approximate(0.0, 0.1), Concentrated(0.0)])

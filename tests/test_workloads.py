@@ -71,7 +71,7 @@ def test_a_real_matrix_is_quantized_and_states_its_bias():
     assert exact.bias == 0
     rounded = bind(sf.workload("sex", sf.weighted([[1 / 3, 1.0]], 1, step=0.01)), AGES)
     assert rounded.bias == pytest.approx(1 / 300, rel=1e-6)
-    assert "rounding" in rounded.accuracy(options(rounded, sf.Pure(1.0))[0].mechanism, 0.05)
+    assert "rounding" in rounded.accuracy(options(rounded, sf.Pure(1.0))[0].mechanism, 0.05).words()
 
 
 # what is published

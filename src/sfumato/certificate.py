@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.errors import ParameterError
+from sfumato.errors import BoundBroken, ParameterError
 
 __all__ = ["Certificate", "NoBoundKnown", "certificate_from", "certified"]
+
+ROUNDING = 1e-6  # of errors and bounds, which are both computed in floating point
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """`achieved` error against the `bound` below which no mechanism of the named class can stay.
 
+    A certificate is about the worst case, `worst` says of what: a table, a record, a population.  An error below the
+    bound means that the claim or the bound is false, and is refused: see `BoundBroken`.
+
     >>> Certificate(achieved=2.0, bound=1.6, measure="mean absolute error", bound_name="b", among="m").words()
-    'within a factor 1.25 of the best possible mean absolute error (b; among m)'
+    'within a factor 1.25 of the best possible mean absolute error on the worst table (b; among m)'
     """
 
     achieved: float
@@ -23,28 +28,41 @@ class Certificate:
     measure: str
     bound_name: str
     among: str
+    worst: str = "table"
 
     def __post_init__(self) -> None:
         if not 0 < self.bound < float("inf"):
             raise ParameterError(f"a bound must be positive and finite, got {self.bound}")
+        if self.achieved < self.bound * (1 - ROUNDING):
+            raise BoundBroken(
+                f"an error of {self.achieved:.6g} is claimed where no mechanism of the class ({self.among}) can stay "
+                f"below {self.bound:.6g} ({self.bound_name}): the privacy claim, the stated error or the bound is "
+                "false; audit the mechanism"
+            )
 
     @property
     def factor(self) -> float:
-        """How many times the bound the error is; at least 1 for a correct bound."""
+        """How many times the bound the error is; at least 1, but for rounding."""
         return self.achieved / self.bound
+
+    @property
+    def shown(self) -> str:
+        """The factor in two decimals, rounded up."""
+        return f"{-(-round(self.factor * 1e6) // 10_000) / 100:.2f}"
+
+    def short(self) -> str:
+        """The certificate in a few words."""
+        return f"within a factor {self.shown} of the best possible {self.measure} on the worst {self.worst}"
 
     def words(self) -> str:
         """The certificate for a reader; the factor is rounded up."""
-        shown = -(-round(self.factor * 1e6) // 10_000) / 100
-        return (
-            f"within a factor {shown:.2f} of the best possible {self.measure} ({self.bound_name}; among {self.among})"
-        )
+        return f"{self.short()} ({self.bound_name}; among {self.among})"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "achieved": self.achieved, "bound": self.bound, "factor": self.factor, "measure": self.measure,
-            "bound_name": self.bound_name, "among": self.among,
+            "bound_name": self.bound_name, "among": self.among, "worst": self.worst,
         }  # fmt: skip
 
 
@@ -63,7 +81,9 @@ class NoBoundKnown:
         return {"no_bound_known": self.reason}
 
 
-def certified(achieved: float, bound: float, measure: str, bound_name: str, among: str) -> Certificate | NoBoundKnown:
+def certified(
+    achieved: float, bound: float, measure: str, bound_name: str, among: str, worst: str = "table"
+) -> Certificate | NoBoundKnown:
     """The certificate, unless the bound has vanished.
 
     >>> certified(2.0, 0.0, "mean absolute error", "b", "m").words()
@@ -71,11 +91,14 @@ def certified(achieved: float, bound: float, measure: str, bound_name: str, amon
     """
     if not 0 < bound < float("inf"):
         return NoBoundKnown("at this much privacy loss the least error is too small to state")
-    return Certificate(achieved, bound, measure, bound_name, among)
+    return Certificate(achieved, bound, measure, bound_name, among, worst)
 
 
 def certificate_from(record: dict[str, Any]) -> Certificate | NoBoundKnown:
-    """What `to_record` wrote."""
+    """What `to_record` wrote; a stored bound that the error undercuts is not shown as one."""
     if "no_bound_known" in record:
         return NoBoundKnown(record["no_bound_known"])
-    return Certificate(**{name: record[name] for name in Certificate.__dataclass_fields__})
+    try:
+        return Certificate(**{name: record[name] for name in Certificate.__dataclass_fields__ if name in record})
+    except BoundBroken:
+        return NoBoundKnown("the stored bound lies above the stored error, so that one of the two is false")

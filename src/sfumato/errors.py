@@ -2,6 +2,7 @@
 
 __all__ = [
     "AssumptionRefused",
+    "BoundBroken",
     "BudgetExceeded",
     "EngineError",
     "LedgerError",
@@ -31,6 +32,10 @@ class UnsupportedQuery(SfumatoError, ValueError):
 
 class AssumptionRefused(SfumatoError):
     """A guarantee rests on an assumption that the session has not allowed by name."""
+
+
+class BoundBroken(SfumatoError):
+    """An error is claimed below what is proven to be possible: the claim, the error or the bound is false."""
 
 
 class BudgetExceeded(SfumatoError):

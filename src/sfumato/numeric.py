@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from sfumato.errors import ParameterError
 
-__all__ = ["ceil_float", "exact", "floor_float", "round_down", "round_up"]
+__all__ = ["ceil_float", "exact", "floor_float", "round_down", "round_up", "shown_down", "shown_up"]
 
 
 def round_up(value: float, steps: int = 1) -> float:
@@ -53,3 +54,29 @@ def exact(value: float | int | str | Fraction, name: str = "value") -> Fraction:
         return Fraction(repr(float(value)) if isinstance(value, float) else str(value))
     except (ValueError, ZeroDivisionError):
         raise ParameterError(f"{name} must be a finite number, got {value!r}") from None
+
+
+def shown_up(value: float, digits: int) -> str:
+    """The number in at most `digits` significant digits, rounded up: what a claim may print.
+
+    >>> shown_up(1.10517, 4), shown_up(0.1, 6), shown_up(3.6849e-7, 3)
+    ('1.106', '0.1', '3.69e-07')
+    """
+    return _shown(value, digits, ROUND_CEILING)
+
+
+def shown_down(value: float, digits: int) -> str:
+    """The same rounded down, for what is at least so large.
+
+    >>> shown_down(1.2399, 3)
+    '1.23'
+    """
+    return _shown(value, digits, ROUND_FLOOR)
+
+
+def _shown(value: float, digits: int, rounding: str) -> str:
+    """The shortest decimal that reads back as the float stands for it, as with `exact`."""
+    if not math.isfinite(value):
+        return f"{value:g}"
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(float(value))))
+    return f"{float(rounded):.{digits}g}"

@@ -20,6 +20,7 @@ from sfumato.queries.binding import STAND_INS, bind_discovered
 from sfumato.queries.keys import Keys
 from sfumato.release import FORMAT, canonical, digest
 from sfumato.schema import Schema
+from sfumato.statements import Accuracy
 
 __all__ = ["Order", "Preview", "order", "preview", "previewed"]
 
@@ -59,11 +60,16 @@ class Preview:
     name: str
     guarantee: Guarantee
     mechanism: str
-    accuracy: str
+    errors: tuple[Accuracy, ...]
     certificate: Certificate | NoBoundKnown
     ranking: tuple[tuple[str, float], ...]
     unit: str
     notice: str | None = None
+
+    @property
+    def accuracy(self) -> str:
+        """The errors to expect, in words."""
+        return "; ".join(error.words() for error in self.errors)
 
     def __str__(self) -> str:
         ranked = ", ".join(f"{name} {error:.4g}" for name, error in self.ranking)
@@ -91,7 +97,7 @@ def previewed(settled: Order, schema: Schema) -> Preview:
         name=settled.title,
         guarantee=settled.claim,
         mechanism=" then ".join(option.name for option, _ in parts),
-        accuracy="; ".join(part.accuracy(option.mechanism, 0.05) for option, part in parts),
+        errors=tuple(part.accuracy(option.mechanism, 0.05) for option, part in parts),
         certificate=certify(parts[0][1], parts[-1][0].mechanism),
         ranking=tuple((option.name, option.predicted) for option in settled.ranking),
         unit=schema.words(),

@@ -46,6 +46,7 @@ __all__ = ["Option", "best", "options"]
 
 MOST_COLUMNS = 5000  # of workloads for which bodies are tried
 MOST_ROWS = 1000
+REAL_GAIN = 1.03  # how much smaller an error must be for delta to be spent on it
 LARGEST_BODY = 48  # dimensions of bodies other than the cube
 
 
@@ -99,7 +100,14 @@ def _sharpness(option: Option) -> float:
     and has the sharper error bars, wins.
     """
     gaussian = isinstance(option.mechanism, Gaussian | DiscreteGaussian)
-    return float(f"{option.predicted:.3g}") if gaussian else option.predicted
+    predicted = float(f"{option.predicted:.3g}") if gaussian else option.predicted
+    return predicted * _price_of_delta(option)
+
+
+def _price_of_delta(option: Option) -> float:
+    """Delta is spent, and a pure claim with its certificate lost, only for a real gain."""
+    claim = option.mechanism.guarantee()
+    return REAL_GAIN if isinstance(claim, Approximate) and claim.delta > 0 else 1.0
 
 
 def _additive(question: VectorQuestion, target: Guarantee) -> list[Option]:
@@ -167,7 +175,7 @@ def _bodies(question: Workload, target: Pure, allow: frozenset[str]) -> list[Opt
 
 def _preference(option: Option) -> float:
     """The predicted error; one percent more for each assumption, so that exact noise wins where it is as good."""
-    return option.predicted * (1 + 0.01 * len(option.mechanism.guarantee().assumptions))
+    return option.predicted * (1 + 0.01 * len(option.mechanism.guarantee().assumptions)) * _price_of_delta(option)
 
 
 def _per_row(mechanism: Any, label: str) -> Option:

@@ -2,19 +2,24 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
 
+from sfumato import workload
 from sfumato.bounds import certify
 from sfumato.certificate import Certificate, NoBoundKnown, certificate_from
-from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.errors import BoundBroken, ParameterError, UnsupportedQuery
 from sfumato.mechanisms import Laplace
 from sfumato.planner import best, options
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import bind, bins, col, count, histogram, mean, median, most_popular, sum, variance
 from sfumato.queries.keys import Keys
+from sfumato.sampling import DiscreteLaplace
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Interval, Subsets
 from strategies import guarantees, queries, schemas
@@ -152,3 +157,119 @@ def test_words_round_the_factor_up():
     assert "factor 1.00" in Certificate(1.0 + 1e-12, 1.0, "error", "b", "m").words()
     with pytest.raises(ParameterError, match="positive"):
         Certificate(1.0, 0.0, "error", "b", "m")
+
+
+def test_the_worst_case_is_named():
+    assert "on the worst table (" in certificate(count()).words()
+    assert Certificate(2.0, 1.0, "error", "b", "m", "population").short().endswith("on the worst population")
+
+
+# what explicit mechanisms reach is never below what is claimed to be the best
+
+
+def column_lattice_mean_square(d: int, epsilon: float) -> float:
+    """Noise proportional to e^{-epsilon |z|_inf} on the vectors of one parity: pure for columns of signs.
+
+    The box {-r, -r + 2, ..., r}^d has (r + 1)^d points of mean square (r^2 + 2 r) / 3 a coordinate; a shell is a box
+    less the one two steps smaller.
+    """
+    total = square = 0.0
+    for r in range(int(60 * d / epsilon) + 20):
+        points = float(r + 1) ** d
+        moment = points * (r * r + 2 * r) / 3
+        if r >= 2:
+            points -= float(r - 1) ** d
+            moment -= float(r - 1) ** d * ((r - 2) ** 2 + 2 * (r - 2)) / 3
+        weight = math.exp(-epsilon * r)
+        total, square = total + weight * points, square + weight * moment
+    return d * square / total
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), d=st.integers(2, 5), cells=st.integers(6, 30), epsilon=st.floats(0.5, 6.0))
+def test_noise_on_the_lattice_of_the_columns_beats_no_certificate(seed, d, cells, epsilon):
+    signs = np.where(np.random.default_rng(seed).random((d, cells)) < 0.5, 1, -1)
+    signs[0] = 1
+    declared = Schema({"b": Categories([str(i) for i in range(cells)])})
+    question = bind(workload("b", signs.tolist()), declared)
+    found = certify(question, Laplace.calibrate(question, Pure(epsilon)))
+    assert isinstance(found, Certificate)
+    assert "real tables" not in found.among
+    assert found.bound <= math.sqrt(column_lattice_mean_square(d, epsilon)) * (1 + 1e-9)
+
+
+def best_on_the_plane(matrix, epsilon: float, reach: int) -> float:
+    """The least mean square of pure noise on F Z^2 that stays within `reach`, by linear programming."""
+    side = np.arange(-reach, reach + 1)
+    n, decay = len(side), math.exp(-epsilon)
+    place = np.arange(n * n).reshape(n, n)
+    pairs = np.concatenate([np.stack([place[:-1].ravel(), place[1:].ravel()]).T,
+                            np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()]).T])  # fmt: skip
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    rows = np.repeat(np.arange(len(pairs)), 2)
+    values = np.tile([decay, -1.0], len(pairs))
+    less = sparse.csr_matrix((values, (rows, pairs.ravel())), shape=(len(pairs), n * n))
+    points = np.stack([part.ravel() for part in np.meshgrid(side, side, indexing="ij")])
+    cost = ((np.asarray(matrix) @ points) ** 2).sum(axis=0)
+    solved = linprog(cost, A_ub=less, b_ub=np.zeros(len(pairs)), A_eq=np.ones((1, n * n)), b_eq=[1.0], bounds=(0, None))
+    return float(solved.fun)
+
+
+@settings(max_examples=8, deadline=None)
+@given(entries=st.lists(st.integers(-3, 3), min_size=4, max_size=6), epsilon=st.floats(1.5, 4.0))
+def test_the_best_noise_on_the_plane_beats_no_certificate(entries, epsilon):
+    matrix = np.array(entries[: len(entries) // 2 * 2]).reshape(-1, 2)
+    assume(np.linalg.matrix_rank(matrix) == 2)
+    question = bind(workload("b", matrix.tolist()), Schema({"b": Categories(["y", "n"])}))
+    found = certify(question, Laplace.calibrate(question, Pure(epsilon)))
+    assert isinstance(found, Certificate)
+    assert found.bound <= math.sqrt(best_on_the_plane(matrix, epsilon, int(12 / epsilon) + 1)) * (1 + 1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(size=st.integers(1, 10**6), epsilon=st.floats(0.01, 10.0), imputed=st.booleans(), edge=st.integers(121, 500))
+def test_a_cell_that_takes_every_row_needs_no_noise(size, epsilon, imputed, edge):
+    """Under replacement the only cell of such a histogram holds the declared number of rows, whatever the table."""
+    column = Integers(0, 120, missing=7) if imputed else Integers(0, 120)
+    declared = Schema({"age": column, "one": Categories(["a"], other="a", missing="a")}, adjacency=Replace(), size=size)
+    for query in (count().by(bins("age", 0, edge)), count().by(bins("age", -3, edge), "one")):
+        question = bind(query, declared)
+        chosen = best(question, Pure(epsilon))
+        found = certify(question, chosen)
+        if imputed:
+            assert (chosen.guarantee(), found.reason) == (Pure(0.0), "the answer is public, its error is zero")
+            assert question.vector(np.array([[5]])).tolist() == [size]
+        else:
+            assert isinstance(chosen.guarantee(), Pure)
+            assert chosen.guarantee().epsilon > 0
+
+
+# an error below a proven bound is evidence
+
+
+@settings(max_examples=40, deadline=None)
+@given(epsilon=st.floats(0.1, 3.0), share=st.floats(0.1, 0.95))
+def test_less_noise_than_claimed_is_refused_by_its_certificate(epsilon, share):
+    """A mechanism that draws a smaller scale than it states: the cheapest audit there is."""
+    question = bind(count(), schema())
+    honest = Laplace.calibrate(question, Pure(epsilon))
+
+    class Thin:
+        noise = DiscreteLaplace(share * honest.scale)
+
+        @staticmethod
+        def guarantee():
+            return honest.guarantee()
+
+    assert certify(question, honest).factor < 1 + 1e-9
+    with pytest.raises(BoundBroken, match="the privacy claim, the stated error or the bound is false"):
+        certify(question, Thin())
+
+
+def test_a_stored_certificate_below_one_is_not_shown_as_one():
+    record = certificate(count()).to_record()
+    found = certificate_from({**record, "achieved": record["achieved"] / 2})
+    assert isinstance(found, NoBoundKnown)
+    assert "one of the two is false" in found.reason
+    del record["worst"]
+    assert certificate_from(record) == certificate(count())

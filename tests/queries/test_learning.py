@@ -229,7 +229,7 @@ def test_words_say_what_the_error_is_about(learned):
     for text in (learned[0].words(), learned[0].to_record()["error_in_words"]):
         assert "noise alone: about the penalized curve without noise, not the mean of the data" in text
     score = bound(sf.classification("c", "x", bandwidth=1.5))
-    assert "bends toward 0" in score.accuracy(options(score, sf.Pure(1.0))[0].mechanism, 0.05)
+    assert "bends toward 0" in score.accuracy(options(score, sf.Pure(1.0))[0].mechanism, 0.05).words()
 
 
 # refusals

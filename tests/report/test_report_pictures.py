@@ -145,7 +145,8 @@ def page(session, releases, tmp_path_factory):
 
 def test_the_page_states_guarantee_certificate_coverage_and_head(page, session, releases):
     text = re.sub(r"\s+", " ", page)
-    assert "changes by a factor of at most" in text
+    assert "grows to at most" in text
+    assert "times what it was" in text
     assert "adding or removing any one row" in text
     assert "ithin a factor 1.00 of the best possible" in text
     assert "o bound known: a mean over a private number of rows is a ratio" in text

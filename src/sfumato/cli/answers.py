@@ -86,4 +86,4 @@ def _cell(release: Release, row: dict[str, str]) -> tuple[str, str, str]:
 
 def certified(found: Certificate | NoBoundKnown) -> str:
     """A certificate in a few characters; the whole of it is in the release."""
-    return f"within {found.words().split()[3]} x best" if isinstance(found, Certificate) else "no bound known"
+    return f"within {found.shown} x best" if isinstance(found, Certificate) else "no bound known"

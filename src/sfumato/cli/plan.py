@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook) -> None:
         table.add_row(
             preview.name,
             price(preview.name, preview.guarantee, seen.stored),
-            re.sub(r",? with probability 0.95", "", preview.accuracy).replace("; ", "\n"),
+            "\n".join(error.words(probability=False) for error in preview.errors),
             certified(preview.certificate),
             preview.mechanism,
         )

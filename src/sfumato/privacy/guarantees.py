@@ -1,8 +1,8 @@
 """Privacy claims as frozen values: pure, approximate, concentrated, Renyi and Gaussian.
 
 A guarantee is what holds between neighbors at distance 1; `group(k)` is what then holds at distance
-k, `implies` says whether it is enough for a target, and `words` says it to a lawyer.
-Names of assumptions travel with the claim and are united when claims compose.
+k, `implies` says whether it is enough for a target, `statement` is what follows for every event, and
+`words` says it to a lawyer.  Names of assumptions travel with the claim and are united when claims compose.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from sfumato.errors import ParameterError
-from sfumato.numeric import round_up
+from sfumato.numeric import round_up, shown_down, shown_up
 from sfumato.privacy.assumptions import ASSUMPTIONS, assumed
 from sfumato.privacy.conversions import (
     concentrated_to_approximate,
     pure_to_concentrated,
     renyi_to_approximate,
 )
+from sfumato.privacy.statements import STATED_DELTA, EveryEvent, HardToTell, Statement
 
 __all__ = [
     "CLAIMS",
@@ -76,18 +77,18 @@ class Pure:
             case _:
                 return self.epsilon <= target.epsilon
 
+    def statement(self) -> EveryEvent:
+        """What holds for every event."""
+        return EveryEvent(self.epsilon)
+
     def words(self) -> str:
         """The claim in one sentence."""
-        return (
-            f"pure differential privacy with epsilon = {self.epsilon:.6g}: whatever is published, its "
-            f"probability changes by a factor of at most {math.exp(min(self.epsilon, 700)):.4g} "
-            f"through {{unit}}{_caveat(self)}"
-        )
+        return _sentence(self, f"pure differential privacy with epsilon = {shown_up(self.epsilon, 6)}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Approximate:
-    """(epsilon, delta)-DP: as pure, except for events of probability delta.
+    """(epsilon, delta)-DP: no event becomes likelier through one unit than e^epsilon times what it was, plus delta.
 
     >>> Approximate(1.0, 1e-6).group(2).delta < 4e-6
     True
@@ -128,14 +129,14 @@ class Approximate:
             return self.epsilon <= target.epsilon and self.delta <= target.delta
         return self.delta == 0 and Pure(self.epsilon, assumptions=self.assumptions).implies(target)
 
+    def statement(self) -> EveryEvent:
+        """What holds for every event."""
+        return EveryEvent(self.epsilon, self.delta)
+
     def words(self) -> str:
         """The claim in one sentence."""
-        return (
-            f"approximate differential privacy with epsilon = {self.epsilon:.6g}, "
-            f"delta = {self.delta:.3g}: apart from events of probability {self.delta:.3g}, the "
-            f"probability of whatever is published changes by a factor of at most "
-            f"{math.exp(min(self.epsilon, 700)):.4g} through {{unit}}{_caveat(self)}"
-        )
+        amounts = f"epsilon = {shown_up(self.epsilon, 6)}, delta = {shown_up(self.delta, 3)}"
+        return _sentence(self, f"approximate differential privacy with {amounts}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -175,14 +176,17 @@ class Concentrated:
             case _:
                 return self.rho == 0
 
+    def statement(self) -> EveryEvent:
+        """What follows for every event at `STATED_DELTA`."""
+        if self.rho == 0:
+            return EveryEvent(0.0)
+        return EveryEvent(concentrated_to_approximate(self.rho, STATED_DELTA), STATED_DELTA)
+
     def words(self) -> str:
         """The claim in one sentence."""
-        variance = 1 / (2 * self.rho) if self.rho else math.inf
-        return (
-            f"zero-concentrated differential privacy with rho = {self.rho:.6g}: what anyone learns "
-            f"through {{unit}} is at most what Gaussian noise of variance {variance:.4g} "
-            f"on a single yes-or-no answer would show{_caveat(self)}"
-        )
+        said = self.statement()
+        implied = f", hence epsilon = {shown_up(said.epsilon, 4)} at delta = {said.delta:g}" if self.rho else ""
+        return _sentence(self, f"zero-concentrated differential privacy with rho = {shown_up(self.rho, 6)}{implied}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -230,12 +234,16 @@ class Renyi:
             return renyi_to_approximate(self.order, self.epsilon, target.delta) <= target.epsilon
         return self.epsilon == 0
 
+    def statement(self) -> EveryEvent:
+        """What follows for every event at `STATED_DELTA`."""
+        if self.epsilon == 0:
+            return EveryEvent(0.0)
+        return EveryEvent(renyi_to_approximate(self.order, self.epsilon, STATED_DELTA), STATED_DELTA)
+
     def words(self) -> str:
         """The claim in one sentence."""
-        return (
-            f"Renyi differential privacy of order {self.order:.6g} with epsilon = {self.epsilon:.6g}: "
-            f"the divergence of that order through {{unit}} is at most {self.epsilon:.6g}{_caveat(self)}"
-        )
+        amounts = f"order {shown_down(self.order, 6)} with divergence at most {shown_up(self.epsilon, 6)}"
+        return _sentence(self, f"Renyi differential privacy of {amounts}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -285,13 +293,13 @@ class GaussianPrivacy:
 
         return max(0.0, float(log_ndtr(self.mu / 2) - log_ndtr(-self.mu / 2)) * (1 - 1e-13))
 
+    def statement(self) -> HardToTell:
+        """What holds for every test."""
+        return HardToTell(self.mu)
+
     def words(self) -> str:
         """The claim in one sentence."""
-        return (
-            f"Gaussian differential privacy with mu = {self.mu:.6g}: telling apart what {{unit}} "
-            f"changes is as hard as telling two normal laws {self.mu:.4g} standard deviations "
-            f"apart{_caveat(self)}"
-        )
+        return _sentence(self, f"Gaussian differential privacy with mu = {shown_up(self.mu, 6)}")
 
 
 Guarantee = Pure | Approximate | Concentrated  # what is spent, and kept in ledgers
@@ -357,6 +365,9 @@ def _show(claim: object, **amounts: float) -> str:
     return f"{type(claim).__name__}({', '.join(parts)}{tail})"
 
 
-def _caveat(claim: Claim) -> str:
+def _sentence(claim: Claim, title: str) -> str:
+    """The title, the statement with a place for the unit, and what it rests on."""
+    said: Statement = claim.statement()
     reasons = [ASSUMPTIONS[name] for name in sorted(claim.assumptions)]
-    return f" (assuming that {' and that '.join(reasons)})" if reasons else ""
+    caveat = f" (assuming that {' and that '.join(reasons)})" if reasons else ""
+    return f"{title}: {said.words('{unit}')}{caveat}"

@@ -23,8 +23,10 @@ from sfumato.numeric import exact
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.features import Axis, axes_of
 from sfumato.queries.query import Query
+from sfumato.queries.vector import NEEDS_SIZE
 from sfumato.queries.whole import WholeTable
 from sfumato.schema import Schema
+from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
 
 __all__ = ["UNIT", "Components", "Moments", "pca"]
 
@@ -221,13 +223,9 @@ class Moments(WholeTable):
 
         return component_table(self, output, mechanism.error(beta))
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words, from public quantities."""
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect, from public quantities."""
         rows = self.rows or self.schema.size
-        reach = mechanism.error(beta)
         if rows is None:
-            return f"eigenvalues within ± {reach:.4g} / (number of rows) or so; declare size= to preview it"
-        return (
-            f"noise of spectral norm at most {reach / rows:.4g} in second moments of columns scaled to [-1, 1] "
-            f"({rows} rows), with probability {1 - beta:g}"
-        )
+            return NotStated(NEEDS_SIZE)
+        return ErrorStatement("spectrum", mechanism.error(beta) / rows, level_of(beta), given=(f"{rows:,} rows",))

@@ -26,7 +26,8 @@ class Counts(VectorQuestion):
     @property
     def is_public(self) -> bool:
         """Whether the answer is the declared size: every row counts, in the only cell."""
-        return self.schema.fixed_size is not None and self.query.condition is None and not self.cells.keys
+        unfiltered = self.query.condition is None and self.cells.count == 1
+        return self.schema.fixed_size is not None and unfiltered and self.cells.take_every_row(self.schema)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -44,7 +45,7 @@ class Counts(VectorQuestion):
         return np.asarray(noisy, dtype=np.float64)
 
     def interval(self, noisy: Integers, noise: Noise, beta: float) -> Bounds:
-        """The noise's quantile on both sides; a count is never negative."""
+        """The noise's quantile on both sides; a count is never negative (`table` keeps a negative estimate inside)."""
         counts, margin = self.estimate(noisy), noise.quantile(beta)
         return np.maximum(counts - margin, 0.0), np.maximum(counts + margin, 0.0)
 

@@ -90,6 +90,11 @@ class Cells:
         """Cells along each key."""
         return tuple(len(key.labels) for key in self.keys)
 
+    def take_every_row(self, schema: Schema) -> bool:
+        """Whether each row falls into some cell: no key's value can be missing or unknown."""
+        spaces: list[Any] = [schema.space(key.column) for key in self.keys]
+        return all(space.missing is not None and getattr(space, "other", "") is not None for space in spaces)
+
     def labels(self) -> list[tuple[Label, ...]]:
         """The labels of each cell, in order."""
         return list(itertools.product(*(key.labels for key in self.keys)))

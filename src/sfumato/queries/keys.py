@@ -12,6 +12,7 @@ from sfumato.queries.grouping import Discovered
 from sfumato.queries.query import Query
 from sfumato.schema import Schema
 from sfumato.spaces import Texts
+from sfumato.statements import Accuracy, ErrorStatement, level_of
 
 __all__ = ["Keys"]
 
@@ -58,6 +59,6 @@ class Keys:
         """What the engine is asked."""
         return Distinct(self.query.bound_condition(self.schema), self.column)
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words."""
-        return f"keys held by {mechanism.error(beta):.4g} units or more are found with probability {1 - beta:g} each"
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """Which keys are found."""
+        return ErrorStatement("keys", mechanism.error(beta), level_of(beta), each=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sfumato.queries.aggregation import Measure
 from sfumato.queries.contributions import Segment, Simplex
 from sfumato.queries.ratio import ratio_interval
-from sfumato.queries.vector import Bounds, Integers, Noise, VectorQuestion
+from sfumato.queries.vector import Bounds, Integers, Noise, VectorQuestion, equal_groups
 
 __all__ = ["Mean"]
 
@@ -80,6 +80,13 @@ class Mean(VectorQuestion):
             return self.lattice.value(1) * noise.quantile(beta) / rows
         low, high = ratio_interval(half, half, noise, beta)
         return float((high - low)[0] / 2) * self.lattice.value(self.lattice.width)
+
+    @property
+    def case(self) -> tuple[str, ...]:
+        """Nearer to the ends of the range, or with fewer rows, the error is larger."""
+        if self.rows is not None or self.schema.size is None:
+            return ()
+        return ("a mean in the middle of the range", equal_groups(self.schema.size, self.cells.count))
 
     def _pairs(self, noisy: Integers) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         if self.rows is not None:

@@ -15,6 +15,7 @@ from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Label, Subsets
+from sfumato.statements import Accuracy, ErrorStatement, level_of
 
 __all__ = ["Popular"]
 
@@ -77,9 +78,6 @@ class Popular:
         scores[cells, values] = counts
         return scores
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words."""
-        return (
-            f"each choice at most {mechanism.error(beta):.4g} rows less popular than the best one left, "
-            f"with probability {1 - beta:g}"
-        )
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect."""
+        return ErrorStatement("choice", mechanism.error(beta), level_of(beta))

@@ -24,6 +24,7 @@ from sfumato.queries.query import Query
 from sfumato.queries.vector import numeric_space
 from sfumato.schema import Schema
 from sfumato.spaces import Lattice
+from sfumato.statements import Accuracy, ErrorStatement, level_of
 
 __all__ = ["Quantiles"]
 
@@ -75,6 +76,6 @@ class Quantiles:
             "estimate": self.estimate(chosen).tolist(),
         }
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words: by rank, since the error in value depends on the data."""
-        return f"rank within ± {mechanism.error(beta):.4g} rows with probability {1 - beta:g} (a cell)"
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect: by rank, since the error in value depends on the data."""
+        return ErrorStatement("rank", mechanism.error(beta), level_of(beta), each=self.cells.count > 1)

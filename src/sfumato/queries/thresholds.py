@@ -19,9 +19,11 @@ from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.aggregation import Frequencies
 from sfumato.queries.features import Axis, axes_of
 from sfumato.queries.query import Query
+from sfumato.queries.vector import NEEDS_SIZE
 from sfumato.queries.whole import WholeTable
 from sfumato.schema import Schema
 from sfumato.spaces import Lattice
+from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
 
 __all__ = ["ThresholdGrid", "Thresholds", "thresholds"]
 
@@ -140,10 +142,10 @@ class ThresholdGrid(WholeTable):
         low, high = np.clip(shares - reach, 0, 1), np.clip(shares + reach, 0, 1)
         return columns | {"low": low.tolist(), "high": high.tolist()}
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words."""
-        words = f"all {self.axis.cells} thresholds from a database of {mechanism.rows} rows"
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect."""
+        made = f"{self.axis.cells} thresholds from a database of {mechanism.rows} rows"
         if self.schema.size is None:
-            return f"{words}: within 1/{2 * mechanism.rows} and {mechanism.error(beta):.4g} rows of the best"
+            return NotStated(f"{made}; {NEEDS_SIZE}")
         reach = mechanism.error(beta) / self.schema.size
-        return f"{words}: shares within ± {reach:.4g} with probability {1 - beta:g} ({self.schema.size} rows)"
+        return ErrorStatement("shares", reach, level_of(beta), given=(made, f"{self.schema.size:,} rows"))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sfumato.queries.aggregation import Measure
 from sfumato.queries.contributions import Simplex
-from sfumato.queries.vector import Bounds, Integers, Noise, VectorQuestion
+from sfumato.queries.vector import Bounds, Integers, Noise, VectorQuestion, equal_groups
 
 __all__ = ["Variance"]
 
@@ -79,6 +79,13 @@ class Variance(VectorQuestion):
         single = type(self)(self.query, self.schema, type(self.cells)(()))
         low, high = single.interval(uniform, noise, beta)
         return float(high[0] - low[0]) / 2
+
+    @property
+    def case(self) -> tuple[str, ...]:
+        """Other laws, and fewer rows, have other errors."""
+        if self.schema.size is None:
+            return ()
+        return ("values spread evenly over the range", equal_groups(self.schema.size, self.cells.count))
 
     def _triples(self, noisy: Integers) -> Floats:
         return np.asarray(noisy, dtype=np.float64).reshape(-1, 3)

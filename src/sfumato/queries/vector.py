@@ -18,9 +18,11 @@ from sfumato.queries.query import Query
 from sfumato.schema import Schema
 from sfumato.spaces import Integers as WholeNumbers
 from sfumato.spaces import Interval, Lattice
+from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
 
-__all__ = ["Bounds", "Integers", "Noise", "VectorQuestion", "numeric_space", "per_cell"]
+__all__ = ["NEEDS_SIZE", "Bounds", "Integers", "Noise", "VectorQuestion", "equal_groups", "numeric_space", "per_cell"]
 
+NEEDS_SIZE = "depends on the number of rows; declare size= to preview it"
 Integers = npt.NDArray[Any]  # whole numbers: int64 where they are counts, Python's own where they may be larger
 Bounds = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -82,7 +84,7 @@ class VectorQuestion(ABC):
 
     @abstractmethod
     def preview(self, noise: Noise, beta: float) -> float | None:
-        """The half-width to expect, from public quantities; None where a declared size is needed."""
+        """The half-width to expect in `case`, from public quantities; None where a declared size is needed."""
 
     @property
     def lattice(self) -> Lattice:
@@ -107,22 +109,38 @@ class VectorQuestion(ABC):
         return Aggregation(self.query.bound_condition(self.schema), self.cells, self.measures)
 
     def table(self, noisy: Integers, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
-        """The public columns: keys, estimate, and the interval's ends."""
+        """The public columns: keys, estimate, and the interval's ends, the estimate never outside them."""
         low, high = self.interval(noisy, mechanism.noise, per_cell(beta, self.cells.count or 1, joint))
-        columns = self.cells.columns()
+        estimate = self.estimate(noisy)
         return {
-            **columns,
-            "estimate": self.estimate(noisy).tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
+            **self.cells.columns(),
+            "estimate": estimate.tolist(),
+            "low": np.minimum(low, estimate).tolist(),
+            "high": np.maximum(high, estimate).tolist(),
         }
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words, from public quantities."""
+    @property
+    def case(self) -> tuple[str, ...]:
+        """The tables that `preview` speaks of; empty where it speaks of all."""
+        return ()
+
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect, from public quantities."""
         half = self.preview(mechanism.noise, beta)
         if half is None:
-            return "depends on the number of rows; declare size= to preview it"
-        return f"± {half:.4g} with probability {1 - beta:g}"
+            return NotStated(NEEDS_SIZE)
+        return ErrorStatement("answer", half, level_of(beta), each=self.cells.count > 1, given=self.case)
+
+    def accuracy_of(self, noisy: Integers, mechanism: Any, beta: float) -> Accuracy:
+        """The error of a release, from its own intervals: how far the estimate can be from what they cover."""
+        columns = self.table(noisy, mechanism, beta)
+        estimate, low, high = (np.asarray(columns[name], dtype=np.float64) for name in ("estimate", "low", "high"))
+        if not len(estimate):
+            return NotStated("no cell was released")
+        reach = np.maximum(high - estimate, estimate - low)
+        return ErrorStatement(
+            "answer", float(reach.max()), level_of(beta), least=float(reach.min()), each=len(estimate) > 1
+        )
 
     def sensitivity(self, norm: str) -> float:
         """How far one unit moves the vector."""
@@ -141,6 +159,16 @@ def numeric_space(query: Query, schema: Schema) -> Interval | WholeNumbers:
             f"a {query.kind} needs a numeric column; {query.column!r} is declared as {type(space).__name__}"
         )
     return space
+
+
+def equal_groups(size: int, cells: int) -> str:
+    """The declared size, shared equally.
+
+    >>> equal_groups(3000, 1), equal_groups(3000, 7)
+    ('3,000 rows', '428 rows in each group')
+    """
+    each = max(1, size // max(1, cells))
+    return f"{each:,} rows in each group" if cells > 1 else f"{each:,} rows"
 
 
 def per_cell(beta: float, cells: int, joint: bool) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.statements import Accuracy
 
 __all__ = ["FORMAT", "Provenance", "Release", "canonical", "digest"]
 
@@ -80,9 +81,16 @@ class Release:
         single = len(low) == 1 and not self.question.cells.keys
         return (float(low[0]), float(high[0])) if single else (low, high)
 
+    def error(self, level: float = 0.95) -> Accuracy:
+        """What can be said of the error: from the release's own intervals where it has them."""
+        beta = 1 - level
+        if hasattr(self.question, "accuracy_of"):
+            return self.question.accuracy_of(self.output, self.mechanism, beta)  # type: ignore[no-any-return]
+        return self.question.accuracy(self.mechanism, beta)  # type: ignore[no-any-return]
+
     def accuracy(self, level: float = 0.95) -> str:
-        """The error that was to be expected before the release, in words."""
-        return str(self.question.accuracy(self.mechanism, 1 - level))
+        """The same in words."""
+        return self.error(level).words()
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
         """An Arrow table: keys, estimate, low, high (or item, probability)."""

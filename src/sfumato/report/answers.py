@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
 from sfumato.release import Release
 
@@ -78,25 +79,25 @@ def plain(value: Any) -> str:
 
 
 def cost(claim: Guarantee) -> str:
-    """A guarantee in a few characters.
+    """A guarantee in a few characters, rounded up.
 
     >>> from sfumato.privacy.guarantees import Pure
     >>> cost(Pure(0.3)), cost(Approximate(0.5000000000000001, 4e-7)), cost(Concentrated(0.01))
-    ('ε 0.3', 'ε 0.5, δ 4e-7', 'ρ 0.01')
+    ('ε 0.3', 'ε 0.500001, δ 4e-7', 'ρ 0.01')
     """
     if isinstance(claim, Concentrated):
-        return f"\N{GREEK SMALL LETTER RHO} {claim.rho:.6g}"
+        return f"\N{GREEK SMALL LETTER RHO} {shown_up(claim.rho, 6)}"
     delta = f", δ {brief(claim.delta)}" if isinstance(claim, Approximate) else ""
-    return f"ε {claim.epsilon:.6g}{delta}"
+    return f"ε {shown_up(claim.epsilon, 6)}{delta}"
 
 
 def brief(amount: float) -> str:
-    """A small amount in three digits.
+    """A small amount in three digits, rounded up.
 
     >>> brief(0.0000001234), brief(0.25)
-    ('1.23e-7', '0.25')
+    ('1.24e-7', '0.25')
     """
-    return f"{amount:.3g}".replace("e-0", "e-")
+    return shown_up(amount, 3).replace("e-0", "e-")
 
 
 def listed(names: Sequence[str]) -> str:

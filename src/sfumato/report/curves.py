@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.curves import Curve
 from sfumato.errors import UnsupportedQuery
 from sfumato.report.style import ACCENT, INK, MUTED, PALE, SHADES, WIDTH, altair, styled
+from sfumato.statements import ErrorStatement
 
 __all__ = ["plot_curve"]
 
@@ -101,5 +102,7 @@ def _map(curve: Curve, level: float, support: Curve | None) -> Any:
         y=alt.Y("y:Q", title=names[1], scale=alt.Scale(nice=False, zero=False)), y2="y2:Q",
         color=alt.Color("estimate:Q", title=curve.kind, scale=alt.Scale(range=SHADES)),
     )  # fmt: skip
-    note = f"± {curve.half_width(level):.3g} everywhere at once with probability {level:g}, about {curve.covered()}"
+    estimate, (low, high) = curve.at(mesh), curve.band(mesh, level)
+    reach = float(np.maximum(high - estimate, estimate - low).max())
+    note = ErrorStatement("points", max(reach, 0.0), level, besides=(f"about {curve.covered()}",)).words()
     return styled(chart.properties(width=WIDTH * 0.75, height=WIDTH * 0.6), curve.name, note)

@@ -105,7 +105,7 @@ def _figure(release: Release) -> tuple[str, str]:
 def _short(release: Release) -> str:
     """The certificate in a few words."""
     if isinstance(release.certificate, Certificate):
-        return release.certificate.words().split(" (")[0]
+        return release.certificate.short()
     return "no bound known"
 
 

@@ -96,7 +96,7 @@ def _cells(release: Release, rows: list[dict[str, Any]], keys: list[str], digits
             f"{release.name!r} is grouped by {len(keys)} columns; pictures show at most two: plot a part of table()"
         )
     if len(keys) == 2:
-        note[0] = f"each {release.accuracy()}"
+        note[0] = release.accuracy()
         return marks.heatmap(rows, keys, _axis(release), digits)
     kind = release.question.query.kind
     ordered = kind != "workload" and release.question.cells.keys[0].starts is not None

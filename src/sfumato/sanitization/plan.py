@@ -33,6 +33,7 @@ from sfumato.sanitization.numbers import Noised
 from sfumato.sanitization.sets import Flipped
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Interval, Subsets
+from sfumato.statements import MeanError
 
 __all__ = ["Sanitization", "Subject", "sanitization"]
 
@@ -101,13 +102,17 @@ class Sanitization:
         if len(self.parts) == 1 and isinstance(only, Responses) and isinstance(only.space, Categories):
             least = discrete_record_error(only.size - 1, claim.epsilon, delta)
             name, among = "5.5 of [Jazbec2018]", f"{among}, answers among the categories"
-            return certified(self.error, least, MEASURE, name, among)
+            return certified(self.error, least, MEASURE, name, among, "record")
         least = record_error(float(len(self.parts)), claim.epsilon, delta)
-        return certified(self.error, least, MEASURE, "5.3 of [Jazbec2018], true constant", among)
+        return certified(self.error, least, MEASURE, "5.3 of [Jazbec2018], true constant", among, "record")
 
     def accuracy(self) -> str:
         """The mean error of each column, in words."""
-        return "mean distance from the truth: " + "; ".join(_words(part) for part in self.parts)
+        return "mean distance from the truth: " + "; ".join(error.words() for error in self.errors())
+
+    def errors(self) -> tuple[MeanError, ...]:
+        """The mean error of each column."""
+        return tuple(_mean_error(part) for part in self.parts)
 
     def to_record(self) -> dict[str, Any]:
         """Public parameters."""
@@ -242,11 +247,11 @@ def _checked(schema: Schema, subjects: list[Subject]) -> list[Subject]:
     return subjects
 
 
-def _words(part: AnyPart) -> str:
+def _mean_error(part: AnyPart) -> MeanError:
     if isinstance(part, Responses) and isinstance(part.space, Categories):
-        return f"{part.column} wrong with probability {part.mean_error:.3g}"
+        return MeanError("wrong", part.column, part.mean_error)
     if isinstance(part, Flipped):
-        return f"{part.column} off by {part.mean_error:.3g} items"
+        return MeanError("items", part.column, part.mean_error)
     if isinstance(part, Block):
-        return f"{part.columns[0]}..{part.columns[-1]} {part.mean_error / len(part.columns):.4g} at each point"
-    return f"{part.column} {part.mean_error:.4g}"
+        return MeanError("point", f"{part.columns[0]}..{part.columns[-1]}", part.mean_error / len(part.columns))
+    return MeanError("distance", part.column, part.mean_error)

@@ -13,6 +13,7 @@ from sfumato.queries.smooth import evaluate
 from sfumato.randomness import Rng
 from sfumato.release.tables import TableRelease
 from sfumato.schema import Schema
+from sfumato.statements import ErrorStatement, level_of
 from sfumato.synthesis.chebyshev import Chebyshev, degrees_below
 from sfumato.synthesis.distribution import GridDistribution, query_bound
 from sfumato.synthesis.trigonometric import Trigonometric
@@ -61,14 +62,17 @@ class WeightedTable(TableRelease):
         return pa.table(self.distribution.draw(rows, rng))
 
     def accuracy(self) -> str:
-        """The error to expect, in words."""
+        """The error of the features that smooth queries are answered from, in words."""
+        return self.errors(0.05).words()
+
+    def errors(self, beta: float) -> ErrorStatement:
+        """The same as a value."""
         mechanism = self.mechanism
         _, rows = mechanism.means(self.method["output"])
-        return (
-            f"made for smooth queries: each of {mechanism.features.count} feature means within "
-            f"± {mechanism.error(0.05) / rows:.4g}, all at once with probability 0.95; bound(query) states the error "
-            "of a query"
-        )
+        return ErrorStatement(
+            "features", mechanism.error(beta) / rows, level_of(beta), given=(f"{mechanism.features.count} features",),
+            besides=("made for smooth queries: bound(query) states the error of one",),
+        )  # fmt: skip
 
 
 def described(mechanism: Trigonometric) -> dict[str, Any]:

@@ -71,4 +71,4 @@ def _vectors(protocol: Any, n: int, epsilon: float) -> Certificate | NoBoundKnow
 def _certificate(achieved: float, least: float, name: str, measure: str) -> Certificate | NoBoundKnown:
     if not 0 < least < math.inf:
         return NoBoundKnown("so few reports that the least error is too small to state")
-    return Certificate(math.sqrt(achieved), math.sqrt(least), measure, name, AMONG)
+    return Certificate(math.sqrt(achieved), math.sqrt(least), measure, name, AMONG, "population")

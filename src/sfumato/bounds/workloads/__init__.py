@@ -1,4 +1,8 @@
-"""Which bound speaks about the release of a workload: the largest of those that are proven for its size and claim."""
+"""Which bound speaks about the release of a workload: the largest of those that are proven for its size and claim.
+
+Only bounds for every mechanism on integer tables count: the sharper ones for real tables (`metric`, `projections`) are
+about a class of mechanisms that the released ones do not belong to.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,7 @@ from sfumato.bounds.integer_tables import (
     prefix_nuclear_norm,
     pure_divergence,
 )
-from sfumato.bounds.metric import metric_mean_square
-from sfumato.bounds.projections import projected_mean_square
 from sfumato.bounds.reachability import obstacle
-from sfumato.bounds.volume import volume_radius
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import UnsupportedQuery
 from sfumato.privacy.adjacency import AddRemove
@@ -35,8 +36,6 @@ __all__ = ["certify_workload", "mean_square_of", "nuclear_norm"]
 
 MEASURE = "root mean square error"
 INTEGER = "on integer tables of unbounded size"
-METRIC = "mechanisms with loss at most epsilon times every real distance, on real tables of unbounded size"
-LARGEST_RANK = 48
 MOST_POINTS = 5000
 MOST_ENTRIES = 2_000_000
 LARGEST_GRAM = 2048
@@ -56,8 +55,6 @@ def certify_workload(question: Workload, mechanism: Any) -> Certificate | NoBoun
         return NoBoundKnown(found)
     achieved = mean_square_of(question, mechanism)
     bounds = [bound for bound in _bounds(question, mechanism.guarantee()) if bound[0] > 0]
-    if isinstance(mechanism.guarantee(), Pure):
-        bounds += [bound for bound in _metric(question, mechanism.guarantee().epsilon) if 0 < bound[0] <= achieved]
     if not bounds:
         return NoBoundKnown("none is proven here for approximate privacy, or for a workload of this size")
     least, name, among = max(bounds)
@@ -93,21 +90,6 @@ def _bounds(question: Workload, claim: Any) -> list[Found]:
             (coordinate_mean_square(points, claim.epsilon), "two-sided geometric optimum of each number", kind)
         )
     return found
-
-
-def _metric(question: Workload, epsilon: float) -> list[Found]:
-    points = _points(question)
-    if points is None or len(points) > LARGEST_RANK:
-        return []
-    radius = volume_radius(points)
-    name = "volume of the sensitivity body" if radius.is_exact else (
-        f"volume of the sensitivity body, known with {radius.confidence:.1%} confidence"
-    )  # fmt: skip
-    whole = (metric_mean_square(radius.value, len(points), epsilon), name, METRIC)
-    return [
-        whole,
-        (projected_mean_square(points, epsilon, confidence=1)[0], "volumes of orthogonal projections", METRIC),
-    ]
 
 
 @lru_cache(maxsize=64)

@@ -16,9 +16,12 @@ import numpy.typing as npt
 
 from sfumato.curves import Curve, Divisor, Floats, Padded, Pull, Reading, Silence
 from sfumato.errors import UnsupportedQuery
+from sfumato.numeric import shown_up
 from sfumato.queries.query import Query
+from sfumato.queries.vector import NEEDS_SIZE
 from sfumato.queries.whole import WholeTable
 from sfumato.schema import Schema
+from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
 
 __all__ = ["FunctionQuestion", "Whole", "plain_question"]
 
@@ -166,14 +169,32 @@ class FunctionQuestion(WholeTable, ABC):
             self.labels, self.bounds, self.pull,
         )  # fmt: skip
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words, from public quantities."""
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect, from public quantities."""
         if self.divisor is None and self.schema.size is None:
-            return "depends on the number of rows; declare size= to preview it"
+            return NotStated(NEEDS_SIZE)
         expected = self.expected(mechanism)
-        words = f"± {expected.half_width(1 - beta):.4g} everywhere at once with probability {1 - beta:g}"
-        words += f", noise alone: about {expected.covered()}" if self.pull else ""
-        return words + (f"; grid and truncation move it by at most {self.bias:.2g}" if self.bias else "")
+        given = () if self.divisor is not None else (f"{self.schema.size:,} rows",)
+        return ErrorStatement(
+            "curve", expected.half_width(1 - beta), level_of(beta), given=given, besides=self._besides(expected)
+        )
+
+    def accuracy_of(self, output: Whole, mechanism: Any, beta: float) -> Accuracy:
+        """The error of a release, from its own band."""
+        curve, points = self.curve(output, mechanism), self.points()
+        besides = self._besides(curve)
+        if self.divisor is not None:
+            return ErrorStatement("curve", curve.half_width(1 - beta), level_of(beta), besides=besides)
+        low, high = curve.band(points, 1 - beta)
+        estimate = curve.at(points)
+        reach = float(np.maximum(high - estimate, estimate - low).max())
+        return ErrorStatement("points", max(reach, 0.0), level_of(beta), besides=besides)
+
+    def _besides(self, curve: Curve) -> tuple[str, ...]:
+        """What the bands are about, where that is not the curve of the data, and what approximating it adds."""
+        about = (f"noise alone: about {curve.covered()}",) if self.pull else ()
+        moved = (f"grid and truncation move it by at most {shown_up(self.bias, 2)}",) if self.bias else ()
+        return about + moved
 
     def predicted(self, mechanism: Any) -> float:
         """Root mean square of the noise to expect over the domain, and the bias."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sfumato.errors import SchemaError, UnsupportedQuery
-from sfumato.numeric import exact
+from sfumato.numeric import exact, shown_up
 from sfumato.queries.aggregation import Measure
 from sfumato.queries.contributions import Simplex
 from sfumato.queries.grouping import MOST_CELLS, Cells, Grouping, Key, bind_cells
@@ -29,6 +29,7 @@ from sfumato.queries.query import Query
 from sfumato.queries.vector import Bounds, Noise, VectorQuestion, per_cell
 from sfumato.schema import Schema
 from sfumato.spaces import Integers, Interval
+from sfumato.statements import Accuracy, ErrorStatement, level_of
 
 __all__ = ["Reading", "Workload", "bind_workload"]
 
@@ -154,15 +155,18 @@ class Workload(VectorQuestion):
             return np.asarray(mechanism.margins(beta) * self.units)
         return np.asarray(mechanism.noise.quantile(beta) * self.units)
 
-    def accuracy(self, mechanism: Any, beta: float) -> str:
-        """The error to expect, in words."""
+    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+        """The error to expect."""
         margins = self.margins(mechanism, beta)
-        low, high = float(margins.min()), float(margins.max())
-        width = f"± {high:.4g}" if high <= 1.001 * low else f"± {low:.4g} to {high:.4g}"
-        words = f"{width} each with probability {1 - beta:g}"
-        if self.bias:
-            words += f"; rounding the matrix moves an answer by at most {self.bias:.2g} for each row of the table"
-        return words
+        rounding = f"rounding the matrix moves an answer by at most {shown_up(self.bias, 2)} for each row of the table"
+        return ErrorStatement(
+            "answer", float(margins.max()), level_of(beta), least=float(margins.min()), each=self.dimension > 1,
+            besides=(rounding,) if self.bias else (),
+        )  # fmt: skip
+
+    def accuracy_of(self, noisy: Whole, mechanism: Any, beta: float) -> Accuracy:
+        """The same, whatever came out."""
+        return self.accuracy(mechanism, beta)
 
     def table(self, noisy: Whole, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
         """The public columns: what was asked, the estimate, and the interval's ends."""

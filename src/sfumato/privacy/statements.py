@@ -1,0 +1,60 @@
+"""What is said of a guarantee, as values: the sentence is rendered from the statement, and nothing reads it back.
+
+Each statement is a proposition about two neighboring tables that can be computed from the laws of a mechanism's output,
+so that tests check what is said and not how.  Numbers are rounded outward before they are shown: a reader who takes
+the printed number gets a weaker claim than the true one, never a stronger one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sfumato.numeric import round_up, shown_up
+
+__all__ = ["STATED_DELTA", "EveryEvent", "HardToTell", "Statement"]
+
+STATED_DELTA = 1e-6  # at which claims of divergences are restated for single events
+LARGEST = 700.0  # epsilons beyond this are shown as exponents: their exponentials overflow
+ANYTHING = "the probability of anything that can be concluded from it"
+
+
+@dataclass(frozen=True, slots=True)
+class EveryEvent:
+    """For every event E: P(E) <= e^epsilon P'(E) + delta, P and P' the laws of what is published on neighbors.
+
+    >>> EveryEvent(0.5, 1e-6).factor
+    '1.649'
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    @property
+    def factor(self) -> str:
+        """e^epsilon, rounded up."""
+        if self.epsilon > LARGEST:
+            return f"e^{shown_up(self.epsilon, 4)}"
+        return shown_up(round_up(math.exp(self.epsilon), 4) if self.epsilon else 1.0, 4)
+
+    def words(self, unit: str) -> str:
+        """The statement for a reader; `unit` says what distinguishes the neighbors."""
+        plus = f", plus {shown_up(self.delta, 3)}," if self.delta else ""
+        return f"{ANYTHING} grows to at most {self.factor} times what it was{plus} through {unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class HardToTell:
+    """Telling the neighbors apart is at least as hard as telling N(0, 1) from N(mu, 1)."""
+
+    mu: float
+
+    def words(self, unit: str) -> str:
+        """The statement for a reader."""
+        return (
+            f"telling apart what {unit} changes is at least as hard as telling two normal laws "
+            f"{shown_up(self.mu, 4)} standard deviations apart from one another"
+        )
+
+
+Statement = EveryEvent | HardToTell
