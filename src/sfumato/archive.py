@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,21 +11,28 @@ from typing import Any
 import numpy as np
 
 from sfumato.certificate import certificate_from
-from sfumato.errors import SchemaError, SfumatoError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.mechanisms import MECHANISMS, NIM, NoiseBody
-from sfumato.privacy.guarantees import guarantee_from
+from sfumato.numeric import ceil_float
+from sfumato.privacy.guarantees import Approximate, Guarantee, guarantee_from
 from sfumato.queries import Query, bind
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
 from sfumato.queries.linear.shapes import shapes
-from sfumato.release import FORMAT, Provenance, Release, TableRelease
+from sfumato.release import FORMAT, FORMER, Provenance, Release, TableRelease, canonical
 from sfumato.release.tables import METADATA
 from sfumato.sanitization.table import SanitizedTable
 from sfumato.schema import Schema
 from sfumato.synthesis.table import SyntheticTable
 from sfumato.synthesis.weighted import WeightedTable
 
-__all__ = ["TABLES", "load", "read", "release_from"]
+__all__ = ["TABLES", "covers", "load", "mechanism_from", "must_read_back", "read", "release_from"]
+
+LAST_DIGITS = 1e-9  # relative: claims are computed by linear algebra whose rounding differs between machines
+PARTS = {
+    "format", "name", "query", "schema", "keys", "spend", "guarantee", "guarantee_in_words", "mechanism", "output",
+    "error_in_words", "certificate", "certificate_in_words", "provenance", "table", "table_level", "stated",
+}  # fmt: skip
 
 # The formats of published tables; a format never changes its meaning.
 TABLES: dict[str, type[TableRelease]] = {
@@ -33,15 +41,21 @@ TABLES: dict[str, type[TableRelease]] = {
 
 
 def load(path: str | Path) -> Release | Any:
-    """The release saved in a `.json` or `.parquet` file."""
+    """The release saved in a `.json` or `.parquet` file; whatever the file holds, only errors of this package come out.
+
+    The claim shown is the one that the mechanism gives; where the file states a smaller one it is `disputed`.
+    """
     source = Path(path)
     if not source.exists():
         raise SchemaError(f"there is no file {source}; check the path")
     try:
-        return read(source.read_bytes())
+        release = read(source.read_bytes())
+        if isinstance(release, Release):
+            release.table()  # what cannot be shown is no release
+        return release
     except SfumatoError:
         raise
-    except (OSError, ValueError, KeyError, TypeError):
+    except Exception:
         raise SchemaError(f"{source} does not hold a release; expected {FORMAT} as JSON or Parquet") from None
 
 
@@ -59,35 +73,49 @@ def read(content: bytes) -> Release | Any:
 
 def release_from(record: dict[str, Any]) -> Release:
     """The release that `Release.to_record` wrote; other formats are refused."""
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") not in (FORMAT, FORMER):
         raise SchemaError(f"this is not a release of format {FORMAT}; it may come from another version")
-    question: Any = bind(Query.from_record(record["query"]), Schema.from_record(record["schema"]))
+    surplus = sorted(record.keys() - PARTS)
+    if surplus:
+        raise SchemaError(f"this release has a part {surplus[0]!r:.40}, which {record['format']} does not know")
+    asked: Any = bind(Query.from_record(record["query"]), Schema.from_record(record["schema"]))
     keys = None if record["keys"] is None else tuple(record["keys"])
-    if isinstance(question, Keys):
-        question = bind_discovered(question, keys or ())
-    provenance = dict(record["provenance"])
-    mechanism = _mechanism(dict(record["mechanism"]), question, guarantee_from(record["spend"]))
+    question = bind_discovered(asked, keys or ()) if isinstance(asked, Keys) else asked
+    provenance = Provenance.from_record(record["provenance"])
+    spend = guarantee_from(record["spend"])
+    stated = guarantee_from(record["stated"] if "stated" in record else record["guarantee"])
+    former = spend if record["format"] == FORMER else None
+    mechanism = mechanism_from(record["mechanism"], question, former)
     if hasattr(question, "read_by"):
         question = question.read_by(mechanism)
+    given = _claim(asked, mechanism, provenance)
+    covered = covers(stated, given)
     return Release(
         name=record["name"],
         question=question,
         mechanism=mechanism,
         output=np.array(record["output"], dtype=object),
-        guarantee=guarantee_from(record["guarantee"]),
+        guarantee=stated if covered else given,
         certificate=certificate_from(record["certificate"]),
-        provenance=Provenance(**{**provenance, "parts": tuple(provenance["parts"])}),
-        spend=guarantee_from(record["spend"]),
+        provenance=provenance,
+        spend=spend,
         keys=keys,
+        stated=None if covered else stated,
     )
 
 
-def _mechanism(fields: dict[str, Any], question: Any, spend: Any) -> Any:
+def mechanism_from(record: Mapping[str, Any], question: Any, former: Guarantee | None = None) -> Any:
+    """The mechanism of a question that `to_record` describes, from its own parameters.
+
+    Version 0.2.0 kept less: with `former`, the spend of such a release, bodies follow from their names and the levels
+    of NIM from calibrating again.
+    """
+    fields = dict(record)
     kind = fields.pop("type", None)
     if kind not in MECHANISMS:
-        raise SchemaError(f"unknown mechanism {kind!r}; known are {', '.join(MECHANISMS)}")
-    if kind in ("noise-body", "nim"):
-        return _shaped(kind, fields, question, spend)
+        raise SchemaError(f"unknown mechanism {kind!r:.40}; known are {', '.join(MECHANISMS)}")
+    if former is not None and kind in ("noise-body", "nim"):
+        return _shaped(kind, fields, question, former)
     rebuild = getattr(MECHANISMS[kind], "from_record", None)
     if rebuild is not None:
         return rebuild(question, fields)
@@ -96,11 +124,47 @@ def _mechanism(fields: dict[str, Any], question: Any, spend: Any) -> Any:
     return MECHANISMS[kind](question, **fields)
 
 
-def _shaped(kind: str, fields: dict[str, Any], question: Any, spend: Any) -> Any:
+def must_read_back(mechanism: Any, question: Any) -> None:
+    """Refuse a mechanism whose stored form would not be the same mechanism again."""
+    record = mechanism.to_record()
+    try:
+        again = mechanism_from(json.loads(canonical(record)), question)
+        same = canonical(again.to_record()) == canonical(record) and again.guarantee() == mechanism.guarantee()
+    except (SfumatoError, TypeError, ValueError, KeyError, AttributeError):
+        same = False
+    if not same:
+        raise ParameterError(
+            f"mechanism {record.get('type')!r:.40} cannot be written down so that it reads back the same; nothing was "
+            "charged.  Ask with another spend, or allow fewer assumptions, so that another mechanism is chosen"
+        )
+
+
+def covers(stated: Guarantee, given: Guarantee) -> bool:
+    """Whether a stated claim is at least what the mechanism gives, up to the last digits of other machines."""
+    if type(stated) is not type(given) or not given.assumptions <= stated.assumptions:
+        return False
+    parts = [name for name in ("epsilon", "delta", "rho") if hasattr(given, name)]
+    return all(getattr(stated, name) * (1 + LAST_DIGITS) >= getattr(given, name) for name in parts)
+
+
+def _claim(asked: Any, mechanism: Any, provenance: Provenance) -> Guarantee:
+    """What the mechanisms of a release give together: where keys were discovered, that is paid for too."""
+    claim: Guarantee = mechanism.guarantee()
+    if not isinstance(asked, Keys):
+        return claim
+    discovery = mechanism_from(provenance.parts[0], asked).guarantee()
+    epsilon, delta = (
+        ceil_float(sum((Fraction(getattr(one, part, 0)) for one in (discovery, claim)), Fraction(0)))
+        for part in ("epsilon", "delta")
+    )
+    return Approximate(epsilon, delta)
+
+
+def _shaped(kind: str, fields: dict[str, Any], question: Any, spend: Guarantee) -> Any:
     """Noise whose body follows from the workload's own columns, found again from its name."""
     if kind == "nim":
         return NIM.calibrate(question, spend)
     bodies = shapes(question)
     if fields["body"] not in bodies:
-        raise SchemaError(f"unknown body {fields['body']!r}; known are {', '.join(bodies)}")
+        raise SchemaError(f"unknown body {fields['body']!r:.40}; known are {', '.join(bodies)}")
     return NoiseBody(question, bodies[fields["body"]](), fields["epsilon"])

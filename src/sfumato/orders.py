@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from sfumato.archive import must_read_back
 from sfumato.bounds import certify
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, SfumatoError
@@ -18,19 +19,19 @@ from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.binding import STAND_INS, bind_discovered
 from sfumato.queries.keys import Keys
-from sfumato.release import FORMAT, canonical, digest
+from sfumato.release import FORMAT, FORMER, Identity, canonical, scope
 from sfumato.schema import Schema
 from sfumato.statements import Accuracy
 
-__all__ = ["Order", "Preview", "order", "preview", "previewed"]
+__all__ = ["Order", "Preview", "identify", "order", "preview", "previewed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A question that can be charged: its name, the digest of what is asked, its claim, and what answers it."""
+    """A question that can be charged: its name, what makes it the same again, its claim, and what answers it."""
 
     title: str
-    digest: str
+    identity: Identity
     claim: Guarantee
     spend: Guarantee
     described: dict[str, Any]
@@ -47,10 +48,32 @@ def order(
     parts = tuple((found[0], question) for found, question in ranked)
     record = query.to_record()
     _must_read_back(query, record)
-    specification = {"format": FORMAT, "query": record, "schema": schema.to_record(), "spend": to_record(spend)}
+    for option, question in parts:
+        must_read_back(option.mechanism, question)
+    identity = identify(query, schema, spend)
     described = {"query": record, "mechanisms": [option.mechanism.to_record() for option, _ in parts]}
     title = label("name", query.name if name is None else name)
-    return Order(title, digest(specification), _claim(parts), spend, described, parts, tuple(ranked[-1][0]))
+    return Order(title, identity, _claim(parts), spend, described | identity.described(), parts, tuple(ranked[-1][0]))
+
+
+def identify(query: Query, schema: Schema, spend: Guarantee) -> Identity:
+    """What makes a release of this question the same again, by today's rule and by that of 0.2.0."""
+    record, paid = query.to_record(), to_record(spend)
+    about = scope(schema, query.columns, _needs_size(query, schema))
+    asked = record if query.condition is None else {**record, "where": query.condition.words()}  # type: ignore[union-attr]
+    former = {"format": FORMER, "query": asked, "schema": schema.to_record(), "spend": paid}
+    return Identity({"format": FORMAT, **about, "query": record, "spend": paid}, former)
+
+
+def _needs_size(query: Query, schema: Schema) -> bool:
+    """Whether a declared size is part of the question: a bandwidth by a rule, a penalty a row."""
+    if query.details is None or schema.size is None or schema.fixed_size is not None:
+        return False
+    try:
+        bind(query, replace(schema, size=None))
+    except SfumatoError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

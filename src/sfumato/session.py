@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.archive import read
+from sfumato.archive import TABLES, read
 from sfumato.bounds import certify
 from sfumato.disk import free_bytes
 from sfumato.engines import Table
-from sfumato.errors import EngineError, LedgerError, ParameterError, SchemaError, SfumatoError
+from sfumato.errors import EngineError, LedgerError, ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.ledger import Charge, Ledger
 from sfumato.ledger.contents import INSIDE_BYTES
+from sfumato.ledger.entries import label
 from sfumato.mechanisms.ranks import Ranks
 from sfumato.orders import Order, Preview, order, preview
 from sfumato.privacy.assumptions import assumed
@@ -38,7 +39,7 @@ from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
 from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
-from sfumato.release import Provenance, Release, canonical, digest
+from sfumato.release import Identity, Provenance, Release, canonical, scope
 from sfumato.sanitization import Sanitization, SanitizedTable, Together
 from sfumato.schema import Schema
 from sfumato.synthesis.table import SyntheticTable
@@ -120,7 +121,7 @@ class Session:
     def fulfill(self, settled: Order) -> Release:
         """The answer to an order that was settled for this session's schema."""
         return self._published(  # type: ignore[no-any-return]
-            settled.title, settled.digest, settled.claim, settled.described,
+            settled.title, settled.identity, settled.claim, settled.described,
             lambda provenance: self._answer(settled, provenance),
         )  # fmt: skip
 
@@ -168,17 +169,25 @@ class Session:
         """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""
         if recipe.schema != self.schema:
             raise ParameterError("the recipe was made for another schema; make it with session.schema")
-        title = name or recipe.title
-        specification = {**recipe.specification(), "schema": self.schema.to_record()}
+        title, asked = label("name", recipe.title if name is None else name), recipe.specification()
+        if asked.get("format") not in TABLES:
+            raise UnsupportedQuery(
+                f"a recipe of format {asked.get('format')!r:.60} could be stored but never read back, so it is not "
+                f"charged; a session publishes {', '.join(TABLES)}"
+            )
+        renamed = {"asked" if part == "columns" else part: value for part, value in asked.items()}
+        identity = Identity(
+            {**renamed, **scope(self.schema, recipe.columns, sized=True)}, {**asked, "schema": self.schema.to_record()}
+        )
         return self._published(
-            title, digest(specification), recipe.guarantee(), recipe.described(),
+            title, identity, recipe.guarantee(), recipe.described() | identity.described(),
             lambda provenance: recipe.publish(title, self._table, self._rng, provenance),
         )  # fmt: skip
 
     def _published(
         self,
         title: str,
-        key: str,
+        identity: Identity,
         claim: Guarantee,
         described: dict[str, Any],
         make: Callable[[Provenance], Publication],
@@ -187,6 +196,7 @@ class Session:
 
         What was computed and could not be stored is kept: asking again stores it, and charges nothing more.
         """
+        key = identity.within(title, self.ledger.named(title))
         stored = self.ledger.find(title, key)
         if stored is not None:
             return read(stored.content)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoError
-from sfumato.ledger import Ledger
+from sfumato.ledger import Ledger, Stored
 from sfumato.ledger.rules import added
 from sfumato.orders import Order, order
 from sfumato.plans import Plan, PlannedRelease
@@ -52,7 +52,7 @@ def outlook(plan: Plan) -> Outlook:
         entries = ledger.entries()
         total, times = entries[-1].total, {e.name: e.time for e in reversed(entries) if e.kind == "release"}
         for (number, one), settled in zip(_numbered(plan), orders, strict=True):
-            if _placed(number, one, lambda settled=settled: ledger.find(settled.title, settled.digest)) is not None:
+            if _placed(number, one, lambda settled=settled: _found(ledger, settled)) is not None:
                 stored[settled.title] = times[settled.title]
     before, refused = rules.spent(total), None
     for settled in orders:
@@ -124,6 +124,11 @@ def _ledger(plan: Plan) -> Ledger:
 
 def _numbered(plan: Plan) -> Iterable[tuple[int, PlannedRelease]]:
     return enumerate(plan.releases, start=1)
+
+
+def _found(ledger: Ledger, settled: Order) -> Stored | None:
+    """What the ledger holds of an order; its name for anything else is refused."""
+    return ledger.find(settled.title, settled.identity.within(settled.title, ledger.named(settled.title)))
 
 
 def _order(plan: Plan, release: PlannedRelease) -> Order:

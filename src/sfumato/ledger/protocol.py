@@ -81,6 +81,9 @@ class LedgerLike(Protocol):
     def store(self, charge: Charge, content: bytes) -> str:
         """Keep the release that `charge` paid for, durably; returns the new head."""
 
+    def named(self, name: str) -> tuple[Entry, ...]:
+        """The charges and releases of a name, oldest first."""
+
     def find(self, name: str, digest: str) -> Stored | None:
         """The stored release of this name and digest, if there is one."""
 

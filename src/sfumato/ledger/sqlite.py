@@ -114,6 +114,13 @@ class Ledger:
         self._seen = (entry.sequence, entry.hash)
         return entry.hash
 
+    def named(self, name: str) -> tuple[Entry, ...]:
+        """The charges and releases of a name, oldest first."""
+        label("name", name)
+        with reading(self.path) as connection:
+            self._continued(connection)
+            return tuple(_named(connection, name))
+
     def find(self, name: str, digest: str) -> Stored | None:
         """The stored release of this name and digest; none if it was never charged or never stored.
 

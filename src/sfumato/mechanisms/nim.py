@@ -21,8 +21,10 @@ Differs.     The paper charges levels equally (`equal`); the number of levels is
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -156,7 +158,16 @@ class NIM:
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
-        return {"type": "nim", "epsilons": [level.epsilon for level in self.levels]}
+        levels = [
+            {"down": level.down.tolist(), "up": level.up.tolist(), "epsilon": level.epsilon} for level in self.levels
+        ]
+        return {"type": "nim", "levels": levels}
+
+    @classmethod
+    def from_record(cls, query: Linear, record: Mapping[str, Any]) -> NIM:
+        """The mechanism that `to_record` describes: its levels as they are, nothing calibrated anew."""
+        levels = (Level(np.array(level["down"]), np.array(level["up"]), level["epsilon"]) for level in record["levels"])
+        return cls(query, tuple(levels))
 
     def _simulated(self) -> Reals:
         draws = [accuracy_draws(body, seed) for seed, body in enumerate(self.bodies)]

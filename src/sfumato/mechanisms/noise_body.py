@@ -23,6 +23,7 @@ for the exact lattice laws.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
@@ -36,7 +37,7 @@ from sfumato.numeric import ceil_float, round_down
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.randomness import Rng
 from sfumato.sampling import CubeNoise, DiscreteLaplace
-from sfumato.sampling.bodies import Body, CrossPolytope, Cube, Hull, Image, replacement, sampler, sum_zero
+from sfumato.sampling.bodies import Body, CrossPolytope, Cube, Ellipsoid, Hull, Image, replacement, sampler, sum_zero
 from sfumato.sampling.bodies.lattice import LatticeNoise, RoundedNoise
 
 __all__ = ["Columns", "Linear", "NoiseBody"]
@@ -182,7 +183,40 @@ class NoiseBody:
         drawn = "lattice" if isinstance(self.noise, LatticeNoise) else "rounded"
         if isinstance(self.body, Hull):
             drawn = drawn if isinstance(self.noise, LatticeNoise) else sampler(self.body)
-        return {"type": "noise-body", "body": kind, "epsilon": self.epsilon, "drawn": drawn}
+        return {"type": "noise-body", "body": kind, "epsilon": self.epsilon, "drawn": drawn, **_body_record(self.body)}
+
+    @classmethod
+    def from_record(cls, query: Linear, record: Mapping[str, Any]) -> NoiseBody:
+        """The mechanism that `to_record` describes: its body as it is, the hull being that of the query's columns."""
+        made = cls(query, _body_from(query, record), record["epsilon"])
+        if made.to_record()["drawn"] != record["drawn"]:
+            raise ParameterError(f"this noise body is not drawn as {record['drawn']!r:.40}")
+        return made
+
+
+def _body_record(body: Body) -> dict[str, Any]:
+    """What a body holds besides its kind and dimension."""
+    if isinstance(body, Cube):
+        return {"radius": body.radius}
+    if isinstance(body, Ellipsoid):
+        return {"shape": body.shape.tolist()}
+    if isinstance(body, Image) and isinstance(body.body, Cube):
+        return {"matrix": body.matrix.tolist(), "radius": body.body.radius}
+    return {}
+
+
+def _body_from(query: Linear, record: Mapping[str, Any]) -> Body:
+    kind = record["body"]
+    if kind == "cube":
+        return Cube(query.dimension, record["radius"])
+    if kind == "ellipsoid":
+        return Ellipsoid(np.array(record["shape"]))
+    if kind == "image":
+        matrix = np.array(record["matrix"])
+        return Image(Cube(matrix.shape[1], record["radius"]), matrix)
+    if kind == "hull":
+        return Hull(query.vertices)
+    raise ParameterError(f"unknown body {kind!r:.40}; known are cube, ellipsoid, image, hull")
 
 
 def columns_of(query: Linear) -> npt.NDArray[Any]:

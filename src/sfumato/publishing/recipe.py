@@ -28,11 +28,18 @@ class Recipe(Protocol):
         """What it was calibrated for: a session refuses a recipe made for another schema."""
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The declared columns that it reads."""
+
+    @property
     def title(self) -> str:
         """The name it is stored under unless another is given."""
 
     def specification(self) -> dict[str, Any]:
-        """What is asked, as plain values: the same specification under the same name is the same release."""
+        """What is asked, as plain values: the same specification under the same name is the same release.
+
+        Its `format` is one that `archive.read` knows: what cannot be read back is not charged.
+        """
 
     def guarantee(self) -> Guarantee:
         """What it costs, charged before `publish`."""

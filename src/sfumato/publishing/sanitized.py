@@ -37,6 +37,11 @@ class Sanitizing:
         return self.randomizer.schema
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The declared columns that it reads."""
+        return tuple(self.randomizer.columns)
+
+    @property
     def title(self) -> str:
         """The name unless another is given."""
         return "sanitized " + ", ".join(self.randomizer.columns)

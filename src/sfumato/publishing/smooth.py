@@ -49,6 +49,11 @@ class SmoothTable:
         return self.mechanism.schema
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The declared columns that it reads."""
+        return tuple(self.mechanism.columns)
+
+    @property
     def title(self) -> str:
         """The name it is stored under unless another is given."""
         return f"smooth table of {', '.join(self.mechanism.columns)}"

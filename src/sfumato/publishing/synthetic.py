@@ -98,6 +98,11 @@ class Synthesizing:
         return self.plan.schema
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The declared columns that it reads."""
+        return tuple(column.name for column in self.plan.columns)
+
+    @property
     def title(self) -> str:
         """The name unless another is given."""
         names = [column.name for column in self.plan.columns]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,16 +12,18 @@ import numpy as np
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.release.identity import canonical
 from sfumato.statements import Accuracy
 
-__all__ = ["FORMAT", "Provenance", "Release", "canonical", "digest"]
+__all__ = ["FORMAT", "FORMER", "Provenance", "Release"]
 
-FORMAT = "sfumato-release/1"
+FORMAT = "sfumato-release/2"
+FORMER = "sfumato-release/1"  # read for good: conditions as texts, bodies of noise by name
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a release comes from, in public words."""
+    """Where a release comes from, in public words; `account` and `batch` are absent unless set."""
 
     dataset: str
     unit: str
@@ -32,10 +33,18 @@ class Provenance:
     charge: int
     head: str
     parts: tuple[dict[str, Any], ...] = ()
+    account: str | None = None  # on whose behalf it was asked
+    batch: int | None = None  # how many releases its charge paid for together
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"parts": list(self.parts)}
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__} | {"parts": list(self.parts)}
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Provenance:
+        """What `to_record` wrote."""
+        return cls(**{**record, "parts": tuple(record["parts"])})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -54,6 +63,7 @@ class Release:
     provenance: Provenance
     spend: Guarantee
     keys: tuple[str, ...] | None = field(default=None)
+    stated: Guarantee | None = None  # what a file states where its mechanism gives no such claim
 
     @property
     def value(self) -> Any:
@@ -102,18 +112,24 @@ class Release:
         """The table as a pandas frame."""
         return self.table(level).to_pandas()
 
+    @property
+    def disputed(self) -> bool:
+        """Whether the release was stored with a smaller claim than its mechanism gives; `guarantee` is the latter."""
+        return self.stated is not None
+
     def words(self) -> str:
         """The claim in full sentences."""
         return (
             f"{self.name}\n"
             f"  guarantee    {self.guarantee.words().format(unit=self.provenance.unit)}\n"
+            f"{dispute(self.stated, '  DISPUTED     ')}"
             f"  error        {self.accuracy()}\n"
             f"  certificate  {self.certificate.words()}\n"
             f"  ledger       charge {self.provenance.charge} of {self.provenance.time}, head {self.provenance.head}"
         )
 
     def __repr__(self) -> str:
-        return f"Release({self.name!r}, {self.guarantee!r})"
+        return f"Release({self.name!r}, {self.guarantee!r}{', disputed' if self.disputed else ''})"
 
     def __str__(self) -> str:
         return self.words()
@@ -150,7 +166,7 @@ class Release:
             "provenance": self.provenance.to_record(),
             "table": self.question.table(self.output, self.mechanism, 0.05, False),
             "table_level": 0.95,
-        }
+        } | ({} if self.stated is None else {"stated": to_record(self.stated)})
 
     def to_bytes(self) -> bytes:
         """The record as canonical JSON: the bytes that the ledger stores."""
@@ -173,11 +189,8 @@ class Release:
         return target
 
 
-def canonical(record: Any) -> bytes:
-    """One form for one value: sorted keys, no spaces, no NaN."""
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-def digest(record: Any) -> str:
-    """The SHA-256 of the canonical form."""
-    return hashlib.sha256(canonical(record)).hexdigest()
+def dispute(stated: Guarantee | None, heading: str) -> str:
+    """A line for a release whose stored claim is smaller than what its mechanism gives; nothing for others."""
+    if stated is None:
+        return ""
+    return f"{heading}it was stored as {stated!r}, which its mechanism does not give: count what is stated above\n"

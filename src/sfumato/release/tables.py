@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 from sfumato.certificate import Certificate, NoBoundKnown, certificate_from
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
-from sfumato.release.answers import Provenance, canonical
+from sfumato.release.answers import Provenance
+from sfumato.release.identity import canonical
 from sfumato.schema import Schema
 
 __all__ = ["TableRelease"]
@@ -102,14 +103,13 @@ class TableRelease:
             raise SchemaError(f"this does not hold a table of format {cls.FORMAT}") from None
         if record.get("format") != cls.FORMAT:
             raise SchemaError(f"this is not a table of format {cls.FORMAT}; it may come from another version")
-        provenance = dict(record["provenance"])
         return cls(
             name=record["name"],
             rows=rows.replace_schema_metadata(None),
             schema=Schema.from_record(record["schema"]),
             guarantee=guarantee_from(record["guarantee"]),
             certificate=certificate_from(record["certificate"]),
-            provenance=Provenance(**{**provenance, "parts": tuple(provenance["parts"])}),
+            provenance=Provenance.from_record(record["provenance"]),
             spend=guarantee_from(record["spend"]),
             method=record["method"],
         )
