@@ -20,6 +20,7 @@ from sfumato.curves import (
     margins,
     supremum,
 )
+from sfumato.curves.suprema import place
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries import bind
 from sfumato.randomness import seeded
@@ -158,6 +159,15 @@ def test_a_density_is_nothing_outside_and_other_curves_go_on():
     assert density.at([-1.0, 11.0]).tolist() == [0.0, 0.0]
     assert mean.at([1.0]) == pytest.approx(mean.at([11.0]))
     assert curve_of(READINGS[2], "distribution").at([-1.0, 11.0]).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.2, 0.05, 0.01, 1e-4])
+def test_simulated_limits_are_too_small_once_in_a_million_at_most(beta):
+    """The k-th of m draws is below the quantile if at least k of them are: exact binomial tails, as the docs say."""
+    for draws in (400, 1000, 8000, 20_000):
+        rank = place(draws, beta)
+        assert stats.binom.sf(rank, draws, 1 - beta) <= 1e-6
+        assert stats.binom.sf(rank - 1, draws, 1 - beta) > 1e-6  # and it is the least
 
 
 # repairs and samples

@@ -89,6 +89,33 @@ def test_the_search_holds_the_quantile_and_beats_the_tree():
     assert np.mean([(cdf[result.cell] - 0.5) ** 2 for result in found]) < 0.6 * variance
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_search_misses_no_more_often_than_it_says_by_every_transcript(seed):
+    """Tiny searches, every transcript with its exact probability."""
+    draws = np.random.default_rng(3100 + seed)
+    k, blocks, each = int(draws.integers(3, 9)), int(draws.integers(2, 5)), int(draws.integers(3, 7))
+    shares = np.cumsum(draws.dirichlet(np.full(k, 0.7)))
+    response = GeneralizedResponse.calibrate(2, Pure(float(draws.uniform(1.0, 4.0))))
+    beta, p = float(draws.uniform(0.2, 0.9)), float(draws.uniform(0.1, 0.9))
+    search = QuantileSearch(k, p, response, users=blocks * each, blocks=blocks, beta=beta)
+    lie, gap = search._rates()
+    sought = int(np.argmax(shares >= p))
+
+    def missed(transcript):
+        channel = search.channel_for(transcript)
+        if channel is None:
+            found = search.found(transcript)
+            return float(not found.low <= sought <= found.high)
+        size = search.block(transcript)
+        chances = stats.binom.pmf(np.arange(size + 1), size, lie + gap * shares[channel.at])
+        return sum(
+            chance * missed((*transcript, Turn(channel.digest, size, (yes, size - yes))))
+            for yes, chance in enumerate(chances.tolist())
+        )
+
+    assert missed(()) <= beta
+
+
 def test_frequent_strings_are_found_and_rare_ones_are_not():
     """Shares 0.3 to 0.1 among noise words of share below 0.001; `power` says that 0.1 is found surely."""
     rng = np.random.default_rng(seeded(7).word())

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.curves.expansion import Reading
-from sfumato.curves.suprema import CONFIDENCE, SEED, UP, Padded, margins, supremum
+from sfumato.curves.suprema import SEED, UP, Padded, margins, place, supremum
 from sfumato.curves.waves import Floats
 from sfumato.sampling import DiscreteLaplace, RoundedNormal
 
@@ -40,9 +40,7 @@ def quotient_supremum(
     shape = sums / rows
     highest = float(Padded(reading).suprema(shape[None, :])[0])
     apart = (supremum(reading, units, law, few) + highest * margin) / (rows - margin)
-    from scipy.stats import binom
-
-    rank = int(binom.ppf(1 - CONFIDENCE, many, 1 - (1 - SHARE) * beta))
+    rank = place(many, (1 - SHARE) * beta)
     if rank >= many:
         return None
     normal = isinstance(law, RoundedNormal)

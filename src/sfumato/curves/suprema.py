@@ -1,7 +1,7 @@
 r"""How far noise on coefficients moves a whole curve at once, and how far it moves one linear reading.
 
 `supremum` is a quantile of the reading's own noise: simulated with public draws, so never of a union bound, with
-a confidence limit that is below the true quantile with probability at most 2^-10 over those draws, and an inequality
+a confidence limit that is below the true quantile with probability at most 1e-6 over those draws, and an inequality
 from the grid to every point (docs/proofs/curves-bands.md).  `margins` are proven, each for one number.
 """
 
@@ -20,11 +20,11 @@ from sfumato.curves.waves import Floats
 from sfumato.errors import ParameterError
 from sfumato.sampling import DiscreteLaplace, RoundedNormal
 from sfumato.sampling.processes import supremum_quantile
+from sfumato.sampling.processes.suprema import CONFIDENCE
 
-__all__ = ["Padded", "Silence", "margins", "supremum"]
+__all__ = ["Padded", "Silence", "margins", "place", "supremum"]
 
 SEED = 20_260_101  # public; of the simulation, not of any noise that protects
-CONFIDENCE = 2.0**-10
 MOST_PATHS, FEWEST_PATHS, WORK = 20_000, 400, 4e9  # paths, and multiplications for all of them
 HELD = 1 << 23  # numbers held at a time
 MOST_PROBED = 500  # coefficients whose weights are looked at on the whole grid
@@ -121,19 +121,25 @@ def supremum(reading: Reading, units: Floats, law: Any, beta: float) -> float:
 def _limit(reading: Reading, kind: str, relative: Floats, beta: float) -> float:
     """The quantile of the supremum for unit noise."""
     from scipy.special import ndtri
-    from scipy.stats import binom
 
     sups = _simulated(reading, kind, relative.tobytes())
-    rank = int(binom.ppf(1 - CONFIDENCE, len(sups), 1 - beta))
+    rank = place(len(sups), beta)
     if rank < len(sups):
         return float(sups[rank])
     if kind == "normal":  # beyond its median by t deviations as rarely as one normal [Borell1975]
-        middle = float(sups[int(binom.ppf(1 - CONFIDENCE, len(sups), 0.5))])
+        middle = float(sups[place(len(sups), 0.5)])
         return middle + float(-ndtri(beta)) * Padded(reading).spread(relative)
     weights = np.abs(reading.paths(np.diag(relative))) if reading.size <= MOST_PROBED else relative[:, None]
     weights = weights if reading.size <= MOST_PROBED else np.abs(weights * reading.heights[:, None])
     width = np.sqrt((weights**2).sum(axis=0))
     return float(_chernoff(width, weights.max(axis=0), beta / reading.grid_size).max()) * reading.stretch
+
+
+def place(draws: int, beta: float) -> int:
+    """The first of sorted draws that but for CONFIDENCE is not below the (1 - beta)-quantile; `draws` if none."""
+    from scipy.stats import binom
+
+    return int(binom.isf(CONFIDENCE, draws, 1 - beta))
 
 
 @lru_cache(maxsize=64)

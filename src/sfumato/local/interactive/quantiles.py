@@ -7,10 +7,10 @@ otherwise the same question is asked again.
 
 Guarantee.   One binary response a user: that of the response, whatever the transcript.
 
-Accuracy.    Each limit is wrong with probability at most beta/blocks (`questions.limits`), so with probability at
-least 1 - beta the result's cells low..high hold x*, for every distribution.  If the search ends undecided at m, F(m) is
-within the width of its limits of p, which shrinks as 1/sqrt of the users that were left: no factor for the levels of
-a tree.  Proof: docs/proofs/local-interactive.md.
+Accuracy.    Each limit is wrong with probability at most beta/(blocks x levels), levels the number of halvings down to
+one cell, so with probability at least 1 - beta the result's cells low..high hold x*, for every distribution.  If the
+search ends undecided at m, F(m) is within the width of its limits of p, which shrinks as 1/sqrt of the users that were
+left: no factor for the levels of a tree but in the logarithm.  Proof: docs/proofs/local-interactive.md.
 
 Assumes.     Users are independent draws, each block from the same population.
 """
@@ -164,6 +164,11 @@ class QuantileSearch(Interaction):
         share = self._limits(yes, count) if count else (0.0, 1.0)
         return Found((low + high) // 2, low + 1, high, share)
 
+    @property
+    def look(self) -> float:
+        """How often one look at the answers may be wrong: after each block, at each middle on the way to the cell."""
+        return self.beta / (self.blocks * (self.k - 1).bit_length())
+
     def _threshold(self, at: int) -> Threshold:
         return Threshold(self.k, at, self.response)
 
@@ -176,8 +181,8 @@ class QuantileSearch(Interaction):
         return float((1 - self.response.truthful) / 2), float(self.response.truthful)
 
     def _limits(self, yes: int, count: int) -> tuple[float, float]:
-        """Limits for F at the middle, wrong with probability at most beta / blocks."""
-        least, most = binomial([yes], count, self.beta / self.blocks)
+        """Limits for F at the middle, wrong with probability at most `look`."""
+        least, most = binomial([yes], count, self.look)
         lie, gap = self._rates()
         return max(0.0, float((least[0] - lie) / gap)), min(1.0, float((most[0] - lie) / gap))
 
@@ -192,7 +197,7 @@ def _state(search: QuantileSearch, transcript: Transcript) -> State:
         return low, high, yes, count
     yes, count = yes + transcript[-1].tally[0], count + transcript[-1].reports
     lie, gap = search._rates()
-    rate, error = lie + gap * search.probability, search.beta / (2 * search.blocks)
+    rate, error = lie + gap * search.probability, search.look / 2
     if surely_above(yes, count, rate, error):
         return low, (low + high) // 2, 0, 0
     if surely_below(yes, count, rate, error):
