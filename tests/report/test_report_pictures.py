@@ -195,7 +195,7 @@ def test_a_discovery_that_finds_nothing_says_so(session):
     few = sf.count().by(sf.discovered("city")).where("age >= 89")
     release = session.release(few, spend=sf.Approximate(0.1, 1e-9), name="few")
     assert release.keys == ()
-    assert "no key is held by enough people" in texts(plot_release(release))
+    assert "no key is held by enough units" in texts(plot_release(release))
 
 
 def test_importing_the_report_does_not_import_altair():

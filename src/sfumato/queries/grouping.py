@@ -38,7 +38,7 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """Keys that are not public: those held by enough people are found privately, at a delta."""
+    """Keys that are not public: those held by enough units (rows, or persons) are found privately, at a delta."""
 
     column: str
 
@@ -61,7 +61,10 @@ def bins(column: str, *edges: float, count: int | None = None) -> Bins | str:
 
 
 def discovered(column: str) -> Discovered:
-    """Group by the values of a text column that enough people share."""
+    """Group by the values of a text column that enough units (rows, or persons) hold.
+
+    A value that one unit alone holds is shown with probability at most the delta that is spent.
+    """
     return Discovered(column)
 
 

@@ -1,4 +1,4 @@
-"""Keys held by enough people: the question behind `by(discovered(column))`."""
+"""Keys held by enough units (rows, or persons): the question behind `by(discovered(column))`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def plot_release(release: Release, level: float = 0.95) -> Any:
         row["shown"] = spaced(row["estimate"], digits) if "estimate" in row else plain(row["item"])
     note = [f"{level:.0%} error bars" if "low" in columns else release.accuracy(level), cost(release.guarantee)]
     if not rows:
-        chart = marks.nothing("no key is held by enough people to be shown")
+        chart = marks.nothing("no key is held by enough units to be shown")
     elif "rank" in columns:
         chart = marks.ranking(rows, keys)
     elif "probability" in columns:
