@@ -1,11 +1,14 @@
 """The planner: every option meets the target, the best is first, public answers are free."""
 
+import dataclasses
+import math
 from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from sfumato import planner
 from sfumato.bounds import certify
 from sfumato.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
@@ -14,6 +17,7 @@ from sfumato.planner import REAL_GAIN, best, options
 from sfumato.privacy.adjacency import AddRemove, Person, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
 from sfumato.queries import bind, count, histogram, mean, most_popular, sum, variance
+from sfumato.queries.linear.doors import marginals, weighted, workload
 from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Subsets
 from strategies import guarantees, queries, schemas
@@ -116,3 +120,74 @@ def test_refuses_other_guarantees_and_assumptions():
         best(bind(count(), PEOPLE), GaussianPrivacy(1.0))
     with pytest.raises(UnsupportedQuery, match="assumptions"):
         best(bind(count(), PEOPLE), Pure(1.0, assumptions=frozenset({"mixing"})))
+
+
+# candidates that fail
+BITS = Schema({f"b{i}": Categories(["x", "y"]) for i in range(5)})
+LETTERS = Schema({"b": Categories(list("abcdef"))})
+HARD = {
+    "one contrast": (workload("b0", [[1, -1]]), BITS),
+    "pair differences": (workload("b", [[1, -1, 0, 0, 0, 0], [0, 0, 1, -1, 0, 0]]), LETTERS),
+    "tables of four": (marginals([f"b{i}" for i in range(4)], k=2), BITS),
+    "a heavy total": (workload("b", weighted("total", 2e10), [[1, 0, 0, 0, 0, 0]]), LETTERS),
+    "a very heavy total": (workload("b", weighted("total", 1e15), ["each"]), LETTERS),
+}
+
+
+@pytest.mark.parametrize("allow", [frozenset(), frozenset({"real-arithmetic", "mixing"})], ids=["exact", "allowed"])
+@pytest.mark.parametrize(
+    "target", [Pure(1.0), Concentrated(0.1), Approximate(1.0, 1e-6)], ids=lambda t: type(t).__name__
+)
+@pytest.mark.parametrize("name", HARD)
+def test_hard_workloads_are_planned(name, target, allow):
+    query, schema = HARD[name]
+    found = options(bind(query, schema), target, allow)
+    assert all(option.mechanism.guarantee().implies(target) or allow for option in found)
+    assert all(math.isfinite(option.predicted) for option in found)
+
+
+entries = st.integers(-2, 2) | st.sampled_from([0, 1])
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(st.lists(entries, min_size=4, max_size=4).filter(any), min_size=1, max_size=4),
+    st.floats(-6, 6),
+    st.sampled_from([AddRemove(), Replace()]),
+    st.sampled_from([Pure(0.3), Concentrated(0.01), Approximate(0.3, 1e-5)]),
+)
+def test_any_listed_workload_is_planned(rows, power, adjacency, target):
+    schema = Schema({"b": Categories(list("abcd"), other="a", missing="a")}, adjacency=adjacency, size=100)
+    question = bind(workload("b", rows, weighted("total", float(f"{10**power:.2g}"))), schema)
+    for option in options(question, target, frozenset({"real-arithmetic", "mixing"})):
+        claim = option.mechanism.guarantee()
+        assert dataclasses.replace(claim, assumptions=frozenset()).implies(target), option.name
+
+
+def refusing(error):
+    def calibrate(*arguments):
+        raise error
+
+    return calibrate
+
+
+@pytest.mark.parametrize("refusal", [ParameterError("too far"), UnsupportedQuery("too flat")])
+def test_a_candidate_that_is_refused_is_left_out(monkeypatch, refusal):
+    query, schema = HARD["pair differences"]
+    monkeypatch.setattr(planner.Strategy, "calibrate", refusing(refusal))
+    assert not any(option.name.startswith("strategy") for option in options(bind(query, schema), Pure(1.0)))
+
+
+@pytest.mark.parametrize("mistake", [KeyError("x"), AssertionError(), TypeError("y"), ZeroDivisionError()])
+def test_a_mistake_of_ours_is_not_hidden(monkeypatch, mistake):
+    query, schema = HARD["pair differences"]
+    monkeypatch.setattr(planner.Strategy, "calibrate", refusing(mistake))
+    with pytest.raises(type(mistake)):
+        options(bind(query, schema), Pure(1.0))
+
+
+def test_if_no_candidate_is_left_the_error_gives_every_reason():
+    with pytest.raises(UnsupportedQuery, match=r"no mechanism.*scale must be.*coarser.*or: 1 / epsilon"):
+        options(bind(count(), LETTERS), Pure(1e-16))
+    with pytest.raises(ParameterError, match=r"^scale must be .* coarser lattice"):
+        options(bind(histogram("b"), LETTERS), Pure(1e-16))

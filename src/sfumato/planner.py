@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sfumato.elimination import rank
-from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.mechanisms import (
     NIM,
     DiscreteGaussian,
@@ -33,7 +35,7 @@ from sfumato.queries.binding import Question
 from sfumato.queries.components import Moments
 from sfumato.queries.functions.question import FunctionQuestion
 from sfumato.queries.keys import Keys
-from sfumato.queries.linear.choosing import error_of, measurements
+from sfumato.queries.linear.choosing import measurements
 from sfumato.queries.linear.shapes import shapes
 from sfumato.queries.linear.workload import Workload
 from sfumato.queries.popular import Popular
@@ -42,7 +44,7 @@ from sfumato.queries.thresholds import ThresholdGrid
 from sfumato.queries.vector import VectorQuestion
 from sfumato.sampling.bodies import sampler
 
-__all__ = ["Option", "best", "options"]
+__all__ = ["Option", "best", "feasible", "options"]
 
 MOST_COLUMNS = 5000  # of workloads for which bodies are tried
 MOST_ROWS = 1000
@@ -64,6 +66,9 @@ class Option:
         return self.label or str(self.mechanism.to_record()["type"])
 
 
+Maker = Callable[[], Option]
+
+
 def best(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> Mechanism:
     """The mechanism with the least predicted error."""
     return options(question, target, allow)[0].mechanism
@@ -72,27 +77,46 @@ def best(question: Question, target: Guarantee, allow: frozenset[str] = frozense
 def options(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> list[Option]:
     """Every mechanism that can meet the target, best first; those that assume something only if it is allowed."""
     _check(target)
-    if isinstance(question, ThresholdGrid):
-        return [_by_error(ThresholdDatabase.calibrate(question, target))]
-    if isinstance(question, Moments):
-        return sorted((Option(*found) for found in component_mechanisms(question, target)), key=_preference)
-    if isinstance(question, FunctionQuestion):
-        return sorted((Option(*found) for found in function_mechanisms(question, target)), key=_preference)
     if isinstance(question, Workload):
-        return sorted(_linear(question, target, allow), key=_preference)
+        return sorted(feasible(_linear(question, target, allow)), key=_preference)
+    if isinstance(question, Moments):
+        return sorted(feasible(_made(make) for make in component_mechanisms(question, target)), key=_preference)
+    if isinstance(question, FunctionQuestion):
+        return sorted(feasible(_made(make) for make in function_mechanisms(question, target)), key=_preference)
+    if isinstance(question, Popular):  # permuting and flipping is never worse at the same rate
+        kinds = (Exponential,) if isinstance(target, Concentrated) else (PermuteAndFlip, Exponential)
+        return feasible(partial(_by_error, kind, question, target) for kind in kinds)
+    if isinstance(question, ThresholdGrid):
+        return [_by_error(ThresholdDatabase, question, target)]
     if isinstance(question, Keys):
-        return [_by_error(KeyDiscovery.calibrate(question, target))]
+        return [_by_error(KeyDiscovery, question, target)]
     if isinstance(question, Quantiles):
-        return [_by_error(RecursiveQuantiles.calibrate(question, target))]
-    if isinstance(question, Popular):
-        if isinstance(target, Concentrated):
-            return [_by_error(Exponential.calibrate(question, target))]
-        flip, exponential = (
-            PermuteAndFlip.calibrate(question, target),
-            Exponential.calibrate(question, target),
-        )
-        return [_by_error(flip), _by_error(exponential)]  # the first is never worse at the same rate
-    return sorted(_additive(question, target), key=_sharpness)
+        return [_by_error(RecursiveQuantiles, question, target)]
+    return sorted(feasible(_additive(question, target)), key=_sharpness)
+
+
+def feasible(candidates: Iterable[Maker]) -> list[Option]:
+    """The candidates that can be made: one that is refused is left out, and ends the plan only if none remains.
+
+    What is refused is refused in our own words (noise beyond the samplers' reach, a shape that doubles cannot draw);
+    any other exception is a mistake of ours and is not caught.
+    """
+    found: list[Option] = []
+    refusals: dict[str, SfumatoError] = {}
+    for make in candidates:
+        try:
+            option = make()
+        except (ParameterError, UnsupportedQuery) as error:
+            refusals.setdefault(str(error), error)
+            continue
+        if math.isfinite(option.predicted):
+            found.append(option)
+    if found:
+        return found
+    if len(refusals) == 1:
+        raise next(iter(refusals.values()))
+    reasons = "; or: ".join(refusals) or "the noise of each would be infinite"
+    raise UnsupportedQuery(f"no mechanism can answer this question at this spend: {reasons}")
 
 
 def _sharpness(option: Option) -> float:
@@ -110,67 +134,65 @@ def _price_of_delta(option: Option) -> float:
     return REAL_GAIN if isinstance(claim, Approximate) and claim.delta > 0 else 1.0
 
 
-def _additive(question: VectorQuestion, target: Guarantee) -> list[Option]:
+def _additive(question: VectorQuestion, target: Guarantee) -> Iterator[Maker]:
     if question.sensitivity("l1") == 0:
-        return [Option(Public(question), 0.0)]
-    candidates: list[Any] = []
+        yield lambda: Option(Public(question), 0.0)
+        return
+    kinds: list[tuple[Any, Guarantee]] = []
     if isinstance(target, Concentrated):
-        candidates += [Gaussian.calibrate(question, target), DiscreteGaussian.calibrate(question, target)]
-        candidates.append(Laplace.calibrate(question, Pure(pure_for(target.rho))))
+        kinds += [(Gaussian, target), (DiscreteGaussian, target), (Laplace, _pure(target))]
     else:
-        candidates.append(Laplace.calibrate(question, Pure(target.epsilon)))
+        kinds.append((Laplace, _pure(target)))
         if question.dimension == 1:
-            candidates.append(Staircase.calibrate(question, Pure(target.epsilon)))
+            kinds.append((Staircase, _pure(target)))
     if isinstance(target, Approximate) and target.delta > 0:
-        candidates += [Gaussian.calibrate(question, target), DiscreteGaussian.calibrate(question, target)]
+        kinds += [(Gaussian, target), (DiscreteGaussian, target)]
         if question.dimension == 1:
-            candidates.append(Laplace.calibrate(question, target))
-    return [Option(mechanism, mechanism.noise.variance**0.5) for mechanism in candidates]
+            kinds.append((Laplace, target))
+    for kind, spend in kinds:
+        yield partial(_per_row, kind, "", question, spend)
 
 
-def _linear(question: Workload, target: Guarantee, allow: frozenset[str]) -> list[Option]:
+def _linear(question: Workload, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
     """Noise on the answers, on measurements of the histogram, and in the shape of bodies."""
     if question.sensitivity("l1") == 0:
-        return [Option(Public(question), 0.0)]
-    pure = Pure(pure_for(target.rho) if isinstance(target, Concentrated) else target.epsilon)
-    found = [_per_row(Laplace.calibrate(question, pure), "laplace on the answers")]
-    found += [
-        _per_row(Strategy.calibrate(question, pure, one), f"strategy: {name}")
-        for name, one in measurements(question, "l1")
-        if math.isfinite(error_of(question, one, "l1"))
-    ]
-    found += _bodies(question, pure, allow)
+        yield lambda: Option(Public(question), 0.0)
+        return
+    pure = _pure(target)
+    yield partial(_per_row, Laplace, "laplace on the answers", question, pure)
+    for name, one in measurements(question, "l1"):
+        yield partial(_per_row, Strategy, f"strategy: {name}", question, pure, one)
+    yield from _bodies(question, pure, allow)
     if isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0):
-        found.append(_per_row(Gaussian.calibrate(question, target), "gaussian on the answers"))
-        found += [
-            _per_row(EllipticGaussian.calibrate(question, target, one), f"elliptic gaussian: {name}")
-            for name, one in measurements(question, "l2")
-            if math.isfinite(error_of(question, one, "l2"))
-        ]
-    return found
+        yield partial(_per_row, Gaussian, "gaussian on the answers", question, target)
+        for name, one in measurements(question, "l2"):
+            yield partial(_per_row, EllipticGaussian, f"elliptic gaussian: {name}", question, target, one)
 
 
-def _bodies(question: Workload, target: Pure, allow: frozenset[str]) -> list[Option]:
+def _bodies(question: Workload, target: Pure, allow: frozenset[str]) -> Iterator[Maker]:
     """The cube; and where real arithmetic may be assumed, ellipsoid, parallelepiped, K-norm and NIM."""
     if not question.linear.is_small or question.linear.cells > MOST_COLUMNS or question.dimension > MOST_ROWS:
-        return []
+        return
     try:
         vertices = question.vertices
     except UnsupportedQuery:
-        return []
+        return
     bodies = shapes(question)
-    found = [_per_row(NoiseBody.calibrate(question, target, bodies["cube"]()), "cube")]
+    yield partial(_of_shape, "cube", bodies["cube"], question, target)
     if "real-arithmetic" not in allow or question.dimension > LARGEST_BODY or rank(vertices) < question.dimension:
-        return found
-    named = {"ellipsoid": bodies["ellipsoid"](), "parallelepiped": bodies["image"]()}
-    hull = bodies["hull"]()
-    if sampler(hull) == "columns":
-        return found  # K-norm is then exactly Laplace noise on the histogram
-    if sampler(hull) != "walk" or "mixing" in allow:
-        named["k-norm"] = hull
+        return
+    try:
+        drawn = sampler(bodies["hull"]())
+    except ParameterError:  # too flat for doubles: no floating-point noise of any shape around it
+        return
+    if drawn == "columns":
+        return  # K-norm is then exactly Laplace noise on the histogram
+    yield partial(_of_shape, "ellipsoid", bodies["ellipsoid"], question, target)
+    yield partial(_of_shape, "parallelepiped", bodies["image"], question, target)
+    if drawn != "walk" or "mixing" in allow:
+        yield partial(_of_shape, "k-norm", bodies["hull"], question, target)
         if question.dimension > 1:
-            found.append(_per_row(NIM.calibrate(question, target), "nim"))
-    return found + [_per_row(NoiseBody.calibrate(question, target, shape), name) for name, shape in named.items()]
+            yield partial(_per_row, NIM, "nim", question, target)
 
 
 def _preference(option: Option) -> float:
@@ -178,14 +200,30 @@ def _preference(option: Option) -> float:
     return option.predicted * (1 + 0.01 * len(option.mechanism.guarantee().assumptions)) * _price_of_delta(option)
 
 
-def _per_row(mechanism: Any, label: str) -> Option:
-    """The root mean square error of a weighted row."""
+def _per_row(kind: Any, label: str, question: Any, target: Guarantee, *more: Any) -> Option:
+    """A mechanism of this kind with the root mean square error of a weighted row."""
+    mechanism = kind.calibrate(question, target, *more)
     own = getattr(mechanism, "root_mean_square", None)
     return Option(mechanism, mechanism.noise.variance**0.5 if own is None else own, label)
 
 
-def _by_error(mechanism: Any) -> Option:
+def _of_shape(label: str, shape: Callable[[], Any], question: Workload, target: Pure) -> Option:
+    return _per_row(NoiseBody, label, question, target, shape())
+
+
+def _by_error(kind: Any, question: Any, target: Guarantee) -> Option:
+    mechanism = kind.calibrate(question, target)
     return Option(mechanism, mechanism.error())
+
+
+def _made(make: Callable[[], Any]) -> Maker:
+    return lambda: Option(*make())
+
+
+def _pure(target: Guarantee) -> Pure:
+    """The pure target that implies this one."""
+    assert isinstance(target, Pure | Approximate | Concentrated)
+    return Pure(pure_for(target.rho) if isinstance(target, Concentrated) else target.epsilon)
 
 
 def _check(target: Guarantee) -> None:

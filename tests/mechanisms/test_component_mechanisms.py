@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.auditing import audit
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms import NoisyCovariance, SubspaceIteration
-from sfumato.mechanisms.subspace_iteration import _cap, _lattice_frame, component_mechanisms
+from sfumato.mechanisms.subspace_iteration import _cap, _lattice_frame
 from sfumato.planner import options
 from sfumato.queries import bind
 from sfumato.queries.components import UNIT
@@ -89,8 +89,8 @@ def test_products_stay_within_the_claimed_reach():
 def test_the_shortest_radius_leaves_products_unmoved(columns):
     asked = question(columns, radius=1 / UNIT)  # rows are 0 or a unit vector: every product is 0
     assert asked.reaches[1] == 0
-    for mechanism, _, _ in component_mechanisms(asked, PURE):
-        assert mechanism.guarantee().implies(PURE)
+    for option in options(asked, PURE):
+        assert option.mechanism.guarantee().implies(PURE)
 
 
 def test_more_iterations_cost_more():
@@ -109,9 +109,9 @@ def test_more_iterations_cost_more():
 def test_calibrate_never_exceeds_its_target(columns, amount, replaced, center):
     asked = question(columns, replaced=replaced, center=center)
     for target in (sf.Pure(amount), sf.Concentrated(amount), sf.Approximate(amount, 1e-4)):
-        for mechanism, predicted, _ in component_mechanisms(asked, target):
-            assert mechanism.guarantee().implies(target)
-            assert predicted > 0
+        for option in options(asked, target):
+            assert option.mechanism.guarantee().implies(target)
+            assert option.predicted > 0
 
 
 def test_the_chooser_prefers_less_noise():
@@ -165,8 +165,8 @@ def test_the_error_bound_is_kept_as_often_as_it_says(columns, target):
 def test_both_mechanisms_find_a_clear_direction(target):
     points, (values, vectors) = spiked(20_000, 6, (0.8, 0.3), seed=1)
     asked = question(6, size=20_000, k=2, center=False)
-    for mechanism, _, _ in component_mechanisms(asked, target):
-        found = spectrum(asked, mechanism.release(summed(asked, points), seeded(3)))
+    for option in options(asked, target):
+        found = spectrum(asked, option.mechanism.release(summed(asked, points), seeded(3)))
         assert abs(found.vectors[:, 0] @ vectors[:, -1]) > 0.98
         assert found.values[0] == pytest.approx(values[-1], abs=0.08)
         assert found.explained.sum() <= 1.05

@@ -21,10 +21,11 @@ never fall below sigma sqrt(d), the term that Huang2014's theorem 2.12 misses.
 
 from __future__ import annotations
 
-import contextlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,16 +154,20 @@ class SubspaceIteration:
         }  # fmt: skip
 
 
-def component_mechanisms(query: Moments, target: Guarantee) -> list[tuple[Any, float, str]]:
-    """Every mechanism for components that meets the target, with the typical spectral norm of its noise and a name."""
-    found: list[Any] = [NoisyCovariance.calibrate(query, target)]
-    if found[0].body == "normal":
-        found += [NoisyCovariance.calibrate(query, target, body) for body in pure_bodies(query.dimension)]
+def component_mechanisms(query: Moments, target: Guarantee) -> list[Callable[[], tuple[Any, float, str]]]:
+    """The mechanisms for components that may meet the target, each with the typical spectral norm of its noise."""
+    normal = isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0)
+    bodies = (*(["normal"] if normal else []), *pure_bodies(query.dimension))
+    kinds: list[tuple[Any, ...]] = [(NoisyCovariance, body) for body in bodies]
     if not query.details.center and query.size > 1:
-        with contextlib.suppress(ParameterError):  # noise beyond what the samplers reach
-            found.append(SubspaceIteration.calibrate(query, target))
-    names = {NoisyCovariance: "noisy covariance", SubspaceIteration: "subspace iteration"}
-    return [(made, made.error(0.5), f"{names[type(made)]}, {made.body} noise") for made in found]
+        kinds.append((SubspaceIteration,))
+    return [partial(_named, query, target, *kind) for kind in kinds]
+
+
+def _named(query: Moments, target: Guarantee, kind: Any, *body: str) -> tuple[Any, float, str]:
+    made = kind.calibrate(query, target, *body)
+    name = "noisy covariance" if kind is NoisyCovariance else "subspace iteration"
+    return made, made.error(0.5), f"{name}, {made.body} noise"
 
 
 def _matrix(exact: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

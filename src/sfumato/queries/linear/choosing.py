@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
-from sfumato.errors import UnsupportedQuery
+from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.linear import optimization
 from sfumato.queries.linear.bodies import Moves
 from sfumato.queries.linear.frames import framed
@@ -24,18 +25,26 @@ def measurements(question: Workload, norm: str) -> tuple[tuple[str, Measurement]
 
 @lru_cache(maxsize=64)
 def _measurements(linear: Linear, moves: Moves, norm: str) -> tuple[tuple[str, Measurement], ...]:
-    found: list[tuple[str, Measurement | None]] = [("histogram", _histogram(linear))]
+    searches: dict[str, Callable[[], Measurement | None]] = {"histogram": lambda: _histogram(linear)}
     if len(linear.shape) == 1:
-        found.append(("hierarchy", optimization.hierarchy(linear, norm)))
+        searches["hierarchy"] = lambda: optimization.hierarchy(linear, norm)
     else:
-        found.append(("tables", optimization.tables(linear, norm)))
-        found.append(("product", optimization.kronecker(linear, norm)))
-    found.append(("beside identity", optimization.beside_identity(linear, norm)))
+        searches["tables"] = lambda: optimization.tables(linear, norm)
+        searches["product"] = lambda: optimization.kronecker(linear, norm)
+    searches["beside identity"] = lambda: optimization.beside_identity(linear, norm)
     if linear.rows * linear.cells <= LARGEST_ANSWERS:
-        matrix = linear.dense()
-        found.append(("answers", Dense.of(matrix[matrix.any(axis=1)])))
-        found.append(("frame", _framed(linear, moves, norm)))
+        searches["answers"] = lambda: _answers(linear)
+        searches["frame"] = lambda: _framed(linear, moves, norm)
+    found = ((name, _tried(search)) for name, search in searches.items())
     return tuple((name, one) for name, one in found if one is not None)
+
+
+def _tried(search: Callable[[], Measurement | None]) -> Measurement | None:
+    """What a search found; None if it was refused: a search may fail, a plan must not."""
+    try:
+        return search()
+    except (ParameterError, UnsupportedQuery):
+        return None
 
 
 def best_measurement(question: Workload, norm: str) -> Measurement:
@@ -52,12 +61,14 @@ def error_of(question: Workload, measurement: Measurement, norm: str) -> float:
     return float(variances.sum()) * question.moves.sensitivity(norm, *measurement.norms(norm)) ** 2
 
 
+def _answers(linear: Linear) -> Dense:
+    matrix = linear.dense()
+    return Dense.of(matrix[matrix.any(axis=1)])
+
+
 def _framed(linear: Linear, moves: Moves, norm: str) -> Dense | None:
-    try:
-        matrix = linear.dense()
-        return framed(matrix, moves.vertices(matrix), norm)
-    except UnsupportedQuery:  # too many differences to list
-        return None
+    matrix = linear.dense()
+    return framed(matrix, moves.vertices(matrix), norm)
 
 
 def _histogram(linear: Linear) -> Measurement:

@@ -23,6 +23,7 @@ from sfumato.queries.linear.measurements.tables import interactions
 __all__ = ["beside_identity", "hierarchy", "kronecker", "minimized", "score", "tables", "uniform_hierarchy"]
 
 FINE = 2**12  # the largest weight, in whole numbers
+PRODUCT = 24  # bits of the largest weight of a product, all axes together
 BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 32)
 LARGEST_BESIDE = 64  # cells of a dense search, seconds there
 MOST_AXES = 8
@@ -51,19 +52,19 @@ def identity(cells: int) -> Hierarchy:
     return Hierarchy(cells, (1,), (1,), ()) if cells == 1 else Hierarchy(cells, (1, cells), (1, 0), (0,))
 
 
-def hierarchy(linear: Linear, norm: str) -> Hierarchy:
-    """The best hierarchy found over branchings, level weights and differences."""
+def hierarchy(linear: Linear, norm: str, fine: int = FINE) -> Hierarchy:
+    """The best hierarchy found over branchings, level weights (at most `fine`) and differences."""
     cells = linear.cells
     found = [identity(cells)]
     if cells > 1:
         found.append(haar(cells))
         for branching in dict.fromkeys((*BRANCHINGS, cells)):
             if branching <= cells:
-                found += [uniform_hierarchy(cells, branching), _weighted(linear, branching, norm)]
+                found += [uniform_hierarchy(cells, branching), _weighted(linear, branching, norm, fine)]
     return min(found, key=lambda one: score(one, linear, norm))
 
 
-def _weighted(linear: Linear, branching: int, norm: str) -> Hierarchy:
+def _weighted(linear: Linear, branching: int, norm: str, fine: int) -> Hierarchy:
     """The best weights of the levels, and of the differences where halves exist."""
     widths = widths_of(linear.cells, branching)
     traces = [sum(_traces(linear, width)) for width in widths]
@@ -86,11 +87,12 @@ def _weighted(linear: Linear, branching: int, norm: str) -> Hierarchy:
     starts = [np.ones(levels + halves), np.concatenate([np.zeros(levels - 1), [1.0], np.ones(halves)])]
     starts.append(np.concatenate([np.full(levels, 0.05), np.ones(halves)]) if halves else 1 / np.sqrt(sizes))
     weights = minimized(costs, spectrum, slopes, starts, norm)
-    whole = _whole(weights)
-    sums, differences = whole[:levels], (*whole[levels:], *[0] * (levels - 1 - halves))
-    if sums[0] == 0 and (not differences or differences[0] == 0):
-        sums = (1, *sums[1:])
-    return Hierarchy(linear.cells, widths, sums, differences)
+    whole = _whole(weights, fine)
+    sums, differences = list(whole[:levels]), (*whole[levels:], *[0] * (levels - 1 - halves))
+    for level in range(levels):  # levels that nothing asks for, as under contrasts, must be determined all the same
+        if not any(sums[: level + 1]) and not any(differences[level : level + 1]):
+            sums[level] = 1
+    return Hierarchy(linear.cells, widths, tuple(sums), differences)
 
 
 def _traces(linear: Linear, width: int) -> list[float]:
@@ -134,10 +136,11 @@ def kronecker(linear: Linear, norm: str) -> Kronecker | None:
     """One hierarchy for each axis, each the best for the rows asked along it."""
     if len(linear.shape) < 2:
         return None
+    fine = 2 ** max(1, PRODUCT // len(linear.shape))
     axes = []
     for axis, cells in enumerate(linear.shape):
         blocks = tuple(dict.fromkeys(Block((block.factors[axis],), block.weight) for block in linear.blocks))
-        axes.append(hierarchy(Linear((cells,), blocks), norm))
+        axes.append(hierarchy(Linear((cells,), blocks), norm, fine))
     return Kronecker(tuple(axes))
 
 
@@ -204,5 +207,8 @@ def minimized(
     return np.asarray(min(fits, key=lambda fit: float(fit.fun)).x)
 
 
-def _whole(weights: Floats) -> tuple[int, ...]:
-    return tuple(int(w) for w in np.round(FINE * weights / weights.max()))
+def _whole(weights: Floats, fine: int = FINE) -> tuple[int, ...]:
+    """The weights as whole numbers of at most `fine`, without a common factor."""
+    whole = [int(w) for w in np.round(fine * weights / weights.max())]
+    common = math.gcd(*whole)
+    return tuple(w // common for w in whole)
