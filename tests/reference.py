@@ -60,6 +60,8 @@ def counted(rows, schema):
 def coerced(value, space):
     """`space.coerce`, with a number as the index of its point."""
     point = space.coerce(value)
+    if isinstance(space, Dates) and point is not None:
+        return space.day(point)
     if point is None or not isinstance(space, Interval | Integers):
         return point
     return space.day(point) if isinstance(space, Dates) else round(Fraction(point) / space.lattice.step)

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
-import pyarrow as pa
 
 from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import Person
+from sfumato.schema import Schema
 from sfumato.spaces import Categories, Curves, Dates, Integers, Interval, Label, Lattice, Space, Subsets, Texts
 from sfumato.spaces.codes import Code, numbers_of, texts_of, wholes_of
 from sfumato.spaces.dates import DAY, day_number
 from sfumato.spaces.numerals import FALSE, INFINITE, MINUS_INFINITE, NUMBER, TRUE, WHOLE, WHOLE_LIMIT
 
-__all__ = ["check_type", "coerced", "fits", "held_labels", "lookup"]
+__all__ = ["check_declared", "coerced", "fits", "held_labels"]
 
 MARGINS = r"^[ \t]+|[ \t]+\z"
 
@@ -49,20 +51,25 @@ def coerced(raw: Any, space: Space, real: bool = False) -> Any:
     return _without(raw, texts_of(space.na)).substr(0, space.longest)
 
 
-def lookup(labels: tuple[Label, ...]) -> Any:
-    """A small table (label, position), to turn declared labels into whole numbers by a join."""
-    held = held_labels(labels)
-    kind = pa.string() if isinstance(held[0], str) else pa.int64()
-    return ibis.memtable(pa.table({"label": pa.array(held, kind), "position": pa.array(range(len(held)))}))
-
-
 def held_labels(labels: tuple[Label, ...]) -> tuple[Label, ...]:
     """Labels as engines hold them: false and true as 0 and 1."""
     return tuple(int(label) if isinstance(label, bool) else label for label in labels)
 
 
-def check_type(name: str, space: Space, kind: dt.DataType) -> None:
-    """Refuse, from types alone, a column that cannot hold what the schema declares."""
+def check_declared(schema: Schema, held: Mapping[str, dt.DataType]) -> None:
+    """Refuse, from names and types alone, a table that cannot hold what the schema declares."""
+    unit = [schema.unit.column] if isinstance(schema.unit, Person) else []
+    for name in [*schema.columns, *unit]:
+        if name not in held:
+            raise SchemaError(
+                f"the table has no column {name!r}; it holds {', '.join(held)}. "
+                "Correct the name in the schema (capitals matter)"
+            )
+    for name, space in schema.columns.items():
+        _check_type(name, space, held[name])
+
+
+def _check_type(name: str, space: Space, kind: dt.DataType) -> None:
     if not fits(space, kind):
         raise SchemaError(
             f"column {name!r} is declared as {type(space).__name__}, but the table holds {kind} there; "

@@ -7,7 +7,8 @@ from typing import Any
 
 import ibis
 
-from sfumato.engines.coercion import held_labels, lookup
+from sfumato.engines.coercion import held_labels
+from sfumato.engines.positions import lookup, positioned
 from sfumato.engines.rows import UNIT, counted_rows, held
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
@@ -97,9 +98,10 @@ def _distinct(statistic: Distinct, schema: Schema, rows: Any) -> Any:
 def _records(statistic: Rows, schema: Schema, rows: Any) -> Any:
     """Each row's numbers and positions, -1 where missing or unknown."""
     spaces = [schema.space(name) for name in statistic.columns]
-    for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True)):
-        if isinstance(space, Categories):
-            rows = _positioned(rows, held(name), space.values, f"value{i}")
+    labels = {f"value{i}": (held(name), space.values)
+              for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))
+              if isinstance(space, Categories)}  # fmt: skip
+    rows = positioned(rows, labels)
     found = {f"value{i}": _whole_value(rows, f"value{i}", name, space)
              for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))}  # fmt: skip
     return rows.select(**found)
@@ -110,13 +112,6 @@ def _whole_value(rows: Any, position: str, name: str, space: Space) -> Any:
     if isinstance(space, Subsets | Curves):
         return rows[held(name)]
     return rows[position if isinstance(space, Categories) else held(name)].cast("int64").fill_null(-1)
-
-
-def _positioned(rows: Any, column: str, labels: tuple[Label, ...], position: str) -> Any:
-    """The rows with the place of a column's label among the declared ones."""
-    table = lookup(labels)
-    joined = rows.left_join(table, rows[column] == table["label"])
-    return joined.mutate(**{position: joined["position"]}).drop("label", "position")
 
 
 def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:

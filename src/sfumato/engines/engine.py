@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engines.backends import prepared, quiet, streamed
-from sfumato.engines.coercion import check_type
+from sfumato.engines.backends import executed, streamed
+from sfumato.engines.canary import trusted
+from sfumato.engines.coercion import check_declared
 from sfumato.engines.compilation import LIMB, compiled, limbs
 from sfumato.errors import EngineError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
@@ -46,18 +47,8 @@ class Table:
     schema: Schema
 
     def __post_init__(self) -> None:
-        held = prepared(self.source).schema()
-        wanted = list(self.schema.columns)
-        if isinstance(self.schema.unit, Person):
-            wanted.append(self.schema.unit.column)
-        for name in wanted:
-            if name not in held:
-                raise SchemaError(
-                    f"the table has no column {name!r}; it holds {', '.join(held.names)}. "
-                    "Correct the name in the schema (capitals matter)"
-                )
-        for name, space in self.schema.columns.items():
-            check_type(name, space, held[name])
+        trusted(self.source.get_backend())
+        check_declared(self.schema, dict(self.source.schema().items()))
 
     def __repr__(self) -> str:
         return f"Table({self.schema.dataset!r}, columns: {', '.join(self.schema.columns)})"
@@ -95,17 +86,14 @@ class Table:
             yield batch
 
     def _batches(self, statistic: Rows) -> Iterator[dict[str, Any]]:
-        with quiet():
-            expression = compiled(statistic, self.schema, self.source)
-        for batch in streamed(expression, BATCH):
+        for batch in streamed(compiled(statistic, self.schema, self.source), BATCH):
             yield {name: _read(batch[f"value{i}"], self.schema.space(name)) for i, name in enumerate(statistic.columns)}
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
             if isinstance(statistic, Aggregation):
                 return self._added(statistic)
-            with quiet():
-                result = compiled(statistic, self.schema, self.source).to_pyarrow()
+            result = executed(compiled(statistic, self.schema, self.source))
             if isinstance(statistic, Frequencies):
                 return _counted(result, statistic, self.schema)
             assert isinstance(statistic, Distinct)
@@ -119,10 +107,9 @@ class Table:
         """Sums of floats where they are exact, which is faster; else sums of integers in limbs."""
         counted = {measure.column for measure in statistic.measures if measure.power == 0}
         real = all(measure.column in counted for measure in statistic.measures)
-        with quiet():
-            result = compiled(statistic, self.schema, self.source, real).to_pyarrow()
-            if not _exact(result, statistic, self.schema):
-                result = compiled(statistic, self.schema, self.source).to_pyarrow()
+        result = executed(compiled(statistic, self.schema, self.source, real))
+        if not _exact(result, statistic, self.schema):
+            result = executed(compiled(statistic, self.schema, self.source))
         return _totals(result, statistic, self.schema)
 
 
@@ -172,7 +159,13 @@ def _cell_numbers(result: pa.Table, cells: Cells) -> Any:
 
 
 def _whole(column: Any) -> Any:
-    """Whole numbers; the sum of nothing is 0."""
+    """Whole numbers; the sum of nothing is 0.  Sums beyond 64 bits arrive as decimals and stay Python's integers."""
+    if pa.types.is_decimal(column.type):
+        held = pc.fill_null(column, pa.scalar(0, column.type))
+        largest = pc.max(pc.abs(held)).as_py() or 0
+        if largest >= 2**63:
+            return np.array([int(value) for value in held.to_pylist()], dtype=object)
+        return pc.cast(held, pa.int64()).to_numpy()
     return pc.fill_null(column, 0).to_numpy().astype(np.int64)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.engines.backends import prepared, streamed
+from sfumato.engines.backends import isolated, streamed
+from sfumato.engines.canary import trusted
 from sfumato.errors import EngineError, SchemaError
 from sfumato.local.collection.collector import Collector, Receipt
 from sfumato.local.protocols.protocol import LocalProtocol, Reports
@@ -35,7 +36,8 @@ def add_column(collector: Collector, table: Any, column: str, name: str) -> Rece
     if not (kind.is_binary() or ((kind.is_numeric() or kind.is_string()) and not protocol.columns)):
         wanted = f"bytes, {protocol.report_bytes} a report" if protocol.columns else "whole numbers or bytes"
         raise SchemaError(f"column {column!r} holds {kind}; reports of {protocol.name} are {wanted}")
-    rows = prepared(table).select(report=table[column])
+    trusted(table.get_backend())
+    rows = isolated(table.select(report=table[column]))
     return collector.add_counts(name, _pieces(protocol, rows, kind.is_binary()))
 
 

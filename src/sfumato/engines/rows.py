@@ -6,8 +6,10 @@ from typing import Any
 
 import ibis
 
+from sfumato.engines.backends import isolated
 from sfumato.engines.bounding import bounded
-from sfumato.engines.coercion import coerced, lookup
+from sfumato.engines.coercion import coerced
+from sfumato.engines.positions import positioned
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Frequencies, Rows, Statistic
 from sfumato.queries.grouping import Cells
@@ -32,6 +34,7 @@ def counted_rows(statistic: Statistic, schema: Schema, table: Any, real: bool = 
         return _of_persons(schema, schema.unit, table)
     wanted = _mentioned_columns(statistic, schema)
     other = _mentioned(statistic.where) + [key.column for key in getattr(statistic, "cells", Cells(())).keys]
+    table = isolated(table.select(*(wanted or schema.columns)))
     columns = {held(name): coerced(table[name], schema.columns[name], real and name not in other) for name in wanted}
     return table.select(**columns) if columns else table
 
@@ -43,12 +46,13 @@ def _of_persons(schema: Schema, unit: Person, table: Any) -> Any:
         for name, space in schema.columns.items()
         if isinstance(space, Interval | Integers | Categories | Subsets | Texts)
     }
+    table = isolated(table.select(*usable, unit.column))
     columns = {held(name): coerced(table[name], space) for name, space in usable.items()}
     rows = table.select(**{UNIT: table[unit.column]}, **columns)
     numbers = {name: f"n{place}" for place, name in enumerate(usable)}
-    for name, space in usable.items():
-        if isinstance(space, Categories):
-            rows = _with_position(rows, held(name), space, numbers[name])
+    labels = {numbers[name]: (held(name), space.values) for name, space in usable.items()
+              if isinstance(space, Categories)}  # fmt: skip
+    rows = positioned(rows, labels, first=1)  # known labels as 1, 2, ..., everything else as 0
     ties = {name: f"s{place}" for place, name in enumerate(usable) if isinstance(usable[name], Subsets | Texts)}
     computed = {numbers[name]: _number_of(rows[held(name)], space) for name, space in usable.items()
                 if not isinstance(space, Categories)}  # fmt: skip
@@ -73,13 +77,6 @@ def _text_of(column: Any, space: Any) -> Any:
         return column.fill_null("")
     items = column if isinstance(space.of[0], str) else column.cast("array<string>")
     return items.join(UNIT_SEPARATOR).fill_null("")
-
-
-def _with_position(rows: Any, column: str, space: Categories, number: str) -> Any:
-    """Known labels as 1, 2, ..., everything else as 0."""
-    table = lookup(space.values)
-    joined = rows.left_join(table, rows[column] == table["label"])
-    return joined.mutate(**{number: joined["position"].fill_null(-1) + 1}).drop("label", "position")
 
 
 def _mentioned_columns(statistic: Statistic, schema: Schema) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +12,11 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from sfumato.engines.backends import quiet
+from sfumato.engines import parquet
+from sfumato.engines.backends import connected, quiet, selected
+from sfumato.engines.canary import trusted
 from sfumato.engines.engine import Table
+from sfumato.engines.origins import based
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row
 from sfumato.schema import Schema
@@ -23,6 +27,10 @@ __all__ = ["column_types", "open_source", "read"]
 DATABASES = (".duckdb", ".ddb", ".db")
 PARQUET = (".parquet", ".pq")
 TEXT = {".csv": ",", ".tsv": "\t"}
+READING = (
+    "auto_detect = false, header = true, quote = '\"', escape = '\"', null_padding = true, strict_mode = false, "
+    "ignore_errors = true, parallel = false"
+)
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
 
 
@@ -44,13 +52,13 @@ def read(
     `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
     """
     declared = schema if isinstance(schema, Schema) else _schema(schema, unit, rows, adjacency, size, dataset, source)
-    return Table(open_source(source, table), declared)
+    return Table(open_source(source, table, declared), declared)
 
 
-def open_source(source: Any, table: str | None = None) -> Any:
-    """An Ibis table over the source."""
+def open_source(source: Any, table: str | None = None, schema: Schema | None = None) -> Any:
+    """An Ibis table over the source; with a schema, of a Parquet file only the columns that it declares."""
     if isinstance(source, ibis.Table):
-        return source
+        return based(source, schema)
     if not isinstance(source, str | Path):
         return _frame(source)
     path = Path(source)
@@ -59,19 +67,19 @@ def open_source(source: Any, table: str | None = None) -> Any:
     kind = path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
     if kind not in (*TEXT, *PARQUET, *DATABASES):
         raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
-    opened = _opened(path, kind, table)
+    opened = _opened(path, kind, table, schema)
     if opened is None:  # raised out here, so that the engine's own error is not its context
         raise SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable")
     return opened
 
 
-def _opened(path: Path, kind: str, table: str | None) -> Any:
+def _opened(path: Path, kind: str, table: str | None, schema: Schema | None) -> Any:
     try:
         with quiet():
             if kind in TEXT:
                 return _text(path, TEXT[kind])
             if kind in PARQUET:
-                return ibis.duckdb.connect().read_parquet(path)
+                return parquet.everything([path]) if schema is None else parquet.opened([path], schema)
             return _database(path, table)
     except SchemaError:
         raise
@@ -81,6 +89,8 @@ def _opened(path: Path, kind: str, table: str | None) -> Any:
 
 def column_types(source: Any, table: str | None = None) -> dict[str, str]:
     """Column names and types, never values; a text file knows names only."""
+    if isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET and Path(source).is_file():
+        return {name: str(kind) for name, kind in parquet.engine_types(parquet.file_types([Path(source)])).items()}
     held = open_source(source, table).schema()
     return {name: str(kind) for name, kind in held.items()}
 
@@ -120,28 +130,42 @@ def _text(path: Path, separator: str) -> Any:
         names = next(csv.reader(file, delimiter=separator), [])
     if not names or "" in names or len({name.lower() for name in names}) != len(names):
         raise SchemaError(f"the first line of {path} must name the columns, each once (capitals make no difference)")
-    return ibis.duckdb.connect().read_csv(
-        path,
-        columns=dict.fromkeys(names, "VARCHAR"),
-        auto_detect=False, header=True, delim=separator, quote='"', escape='"',
-        null_padding=True, strict_mode=False, ignore_errors=True, parallel=False,
-    )  # fmt: skip
+    named = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
+    options = f"columns = {{{named}}}, delim = {_quoted(separator)}, {READING}"
+    query = f"SELECT * FROM read_csv({_quoted(glob.escape(str(path)))}, {options})"
+    return selected(connected(), query, dict.fromkeys(names, "string"))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _database(path: Path, table: str | None) -> Any:
-    connection = ibis.duckdb.connect(path, read_only=True)
+    connection = trusted(connected(path, read_only=True))
+    connection.raw_sql("SET enable_external_access = false")  # what a view in the file reads lies in the file
     tables = [name for (name,) in connection.raw_sql(TABLES).fetchall()]  # Ibis 12 cannot list them on DuckDB 2
     if table is None and len(tables) == 1:
         (table,) = tables
     if table not in tables:
         raise SchemaError(f"{path} holds the tables {', '.join(tables)}; name one with table=")
-    return connection.table(table)
+    if not _lies_within(connection, str(table)):
+        raise SchemaError(f"{table!r} in {path} is a view of something outside that file; store its rows in a table")
+    return based(connection.table(table))
+
+
+def _lies_within(connection: Any, table: str) -> bool:
+    """Whether a table or view can be planned without access to anything outside its file."""
+    try:
+        connection.con.cursor().execute("EXPLAIN SELECT * FROM " + '"' + table.replace('"', '""') + '"')
+    except Exception:
+        return False
+    return True
 
 
 def _frame(source: Any) -> Any:
     try:
         with quiet():
-            return ibis.duckdb.connect().create_table("source", ibis.memtable(_typed(source)))
+            return connected().create_table("source", ibis.memtable(_typed(source)))
     except Exception:
         kind = type(source).__name__
     raise SchemaError(

@@ -1,0 +1,90 @@
+"""What an Ibis table rests on, from the engine's plan alone: tables that the engine holds, or Parquet files.
+
+A lazily read source can raise by value (a column of a text file whose type was guessed from its first lines, files of
+different types read together), so it is refused by name before anything is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ibis.expr.operations as ops
+
+from sfumato.engines import parquet
+from sfumato.errors import SchemaError
+from sfumato.schema import Schema
+
+__all__ = ["based"]
+
+HELD = {"SEQ_SCAN", "INDEX_SCAN", "COLUMN_DATA_SCAN", "DUMMY_SCAN", "EMPTY_RESULT", "CTE_SCAN", "DELIM_SCAN"}
+VIEW = "SELECT sql FROM duckdb_views() WHERE view_name = ? AND temporary"
+TEXT = "'(?:[^']|'')*'"
+FILES = re.compile(rf"AS SELECT \* FROM read_parquet\(list_value\(({TEXT}(?:, {TEXT})*)\)\);?\s*$")
+
+
+def based(table: Any, schema: Schema | None = None) -> Any:
+    """The same table, its Parquet files read anew by named columns; refused where it rests on anything else."""
+    backend = table.get_backend()
+    if backend.name != "duckdb":
+        return table
+    replaced = {}
+    for leaf in table.op().find(ops.PhysicalTable):
+        if isinstance(leaf, ops.InMemoryTable):
+            continue
+        files = _files(leaf, backend)
+        if files is not None and leaf is table.op() and schema is not None:
+            return parquet.opened(files, schema, backend)
+        if files is not None:
+            replaced[leaf] = parquet.everything(files, backend).op()
+        elif not set(scans := list(_scans(leaf, backend))) <= HELD:
+            strange = ", ".join(sorted(set(scans) - HELD)).lower()
+            raise SchemaError(
+                f"the table {leaf.name!r} rests on {strange}, which may fail by value; only tables that DuckDB holds "
+                "and Parquet files are supported. Pass the file's path to sf.read, or store the rows with create_table"
+            )
+    return _rebuilt(table, replaced) if replaced else table
+
+
+def _rebuilt(table: Any, replaced: dict[Any, Any]) -> Any:
+    try:
+        return table.op().replace(replaced).to_expr()
+    except Exception:
+        pass
+    raise SchemaError(
+        "the expression uses a column of a Parquet file whose type may fail by value (a time, or a nested type); leave "
+        "it out, or pass the file's path to sf.read"
+    )
+
+
+def _files(leaf: Any, backend: Any) -> list[Path] | None:
+    """The files of a view that Ibis made over them."""
+    found = backend.con.execute(VIEW, [leaf.name]).fetchall()  # temporary views are the connection's own
+    match = FILES.search(found[0][0]) if len(found) == 1 else None
+    names = [] if match is None else re.findall(TEXT, match[1])
+    return [Path(name[1:-1].replace("''", "'")) for name in names] or None
+
+
+def _scans(leaf: Any, backend: Any) -> Iterator[str]:
+    """The kinds of sources in the plan of a table; one that cannot be planned on another cursor is none of ours."""
+    cursor = backend.con.cursor()
+    try:
+        query = backend.compile(leaf.to_expr())
+        ((_, plan),) = cursor.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+    except Exception:
+        yield "temporary tables, or sources that cannot be planned"
+        return
+    finally:
+        cursor.close()
+    yield from _leaves(json.loads(plan))
+
+
+def _leaves(plans: list[dict[str, Any]]) -> Iterator[str]:
+    for plan in plans:
+        if plan["children"]:
+            yield from _leaves(plan["children"])
+        else:
+            yield plan["name"].strip()

@@ -1,0 +1,186 @@
+"""Parquet files on DuckDB: declared columns only, read so that no value can raise.
+
+Most types are read by DuckDB itself.  What it would refuse by value (times beyond its range) or change (identifiers
+that are not UTF-8) goes through Arrow as the file holds it, as whole numbers and bytes, and becomes a day or a text by
+guarded arithmetic.  A text that is not UTF-8 becomes one with `?` in it; identifiers are compared as bytes.  Which way
+a file takes is decided by the types in its footer, which are public, never by values.
+"""
+
+from __future__ import annotations
+
+import datetime
+import glob
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ibis
+import ibis.expr.datatypes as dt
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from sfumato.engines.backends import connected, isolated, selected
+from sfumato.engines.coercion import check_declared
+from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import Person
+from sfumato.schema import Schema
+
+__all__ = ["engine_types", "everything", "file_types", "opened", "read_columns"]
+
+OPTIONS = "can_have_nan = true, utf8_validation = 'replace', hive_partitioning = false"
+TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}  # of a day
+FURTHEST = 3_000_000  # days before or after 1970: eight thousand years, beyond every date that can be declared
+
+
+@ibis.udf.scalar.builtin(name="try")  # type: ignore[untyped-decorator]
+def attempted(text: str) -> str:  # type: ignore[empty-body]
+    """Null where its argument would raise."""
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def decode(text: bytes) -> str:  # type: ignore[empty-body]
+    """Bytes as UTF-8."""
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def make_date(day: dt.int32) -> datetime.date:  # type: ignore[empty-body]
+    """The date so many days after 1970-01-01."""
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def divide(one: int, other: int) -> int:  # type: ignore[empty-body]
+    """The whole part of a quotient; Ibis divides floats."""
+
+
+def opened(paths: Sequence[Path], schema: Schema, backend: Any = None) -> Any:
+    """The declared columns of files, and their identifiers, as an Ibis table."""
+    kinds = file_types(paths)
+    check_declared(schema, engine_types(kinds))
+    unit = schema.unit.column if isinstance(schema.unit, Person) else None
+    wanted = [*schema.columns] if unit is None else [*schema.columns, unit]
+    return read_columns(paths, {name: kinds.field(name).type for name in wanted}, unit, backend)
+
+
+def everything(paths: Sequence[Path], backend: Any = None) -> Any:
+    """Every column that DuckDB reads whatever it holds; for reports, and for expressions of a user's own."""
+    kinds = {field.name: field.type for field in file_types(paths)}
+    plain = {name: kind for name, kind in kinds.items() if _is_plain(kind)}
+    return _by_duckdb(paths, plain, connected() if backend is None else backend)
+
+
+def file_types(paths: Sequence[Path]) -> Any:
+    """The Arrow schema of files, from their footers; several must hold the same."""
+    found = []
+    for path in paths:
+        if not path.is_file():
+            raise SchemaError(f"{path} is no file; Parquet files are read by their names, without patterns")
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+            found.append(file.schema_arrow)
+    if any(not found[0].equals(other) for other in found):
+        raise SchemaError("Parquet files of different types are not read together; store the rows with create_table")
+    return found[0]
+
+
+def engine_types(kinds: Any) -> dict[str, dt.DataType]:
+    """The types as engines call them."""
+    return {field.name: _engine_type(field.type) for field in kinds}
+
+
+def read_columns(paths: Sequence[Path], kinds: Mapping[str, Any], unit: str | None, backend: Any = None) -> Any:
+    """These columns of files that hold the same types."""
+    backend = connected() if backend is None else backend
+    if any(_raw(kind, name == unit) for name, kind in kinds.items()):
+        return _through_arrow(paths, kinds, unit, backend)
+    return _by_duckdb(paths, kinds, backend)
+
+
+def _by_duckdb(paths: Sequence[Path], kinds: Mapping[str, Any], backend: Any) -> Any:
+    names = ", ".join(_quoted(name, '"') for name in kinds)
+    files = ", ".join(_quoted(glob.escape(str(path)), "'") for path in paths)
+    types = {name: _engine_type(kind) for name, kind in kinds.items()}
+    return selected(backend, f"SELECT {names} FROM read_parquet([{files}], {OPTIONS})", types)
+
+
+def _through_arrow(paths: Sequence[Path], kinds: Mapping[str, Any], unit: str | None, backend: Any) -> Any:
+    held = pa.schema([(name, _raw(kind, name == unit) or _undecoded(kind)) for name, kind in kinds.items()])
+    reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
+    files = isolated(ibis.memtable(ds.dataset([str(path) for path in paths], held, reading)), backend)
+    return files.select(
+        **{name: files[name] if name == unit else _typed(files[name], kind) for name, kind in kinds.items()}
+    )
+
+
+def _raw(kind: Any, identifier: bool) -> Any:
+    """How the file holds what DuckDB would convert, or None."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_date(kind):
+        return pa.int32()
+    return pa.binary() if identifier and _is_text(kind) else None
+
+
+def _undecoded(kind: Any) -> Any:
+    """A type beside raw ones: texts as bytes, and none that DuckDB cannot take over from Arrow."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(_undecoded(kind.value_type))
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.binary() if _is_text(kind) else kind
+
+
+def _typed(column: Any, kind: Any) -> Any:
+    """A raw column as a day or a text."""
+    if pa.types.is_date(kind):
+        return make_date(column.clip(-FURTHEST, FURTHEST))
+    if pa.types.is_timestamp(kind):
+        return make_date(_day(column, TICKS[kind.unit]).cast("int32"))
+    if isinstance(column.type(), dt.Array) and column.type().value_type.is_binary():
+        return column.map(_text)
+    return _text(column) if column.type().is_binary() else column
+
+
+def _day(ticks: Any, day: int) -> Any:
+    """The day in which a number of ticks lies; far ones are cut first, so that nothing overflows."""
+    most = min(FURTHEST, 2**63 // day - 1)
+    within = ticks % day
+    started = ticks - ibis.ifelse(within < 0, within + day, within)
+    return ibis.cases(
+        (ticks < -most * day, ibis.literal(-most - 1, "int64")),
+        (ticks >= most * day, ibis.literal(most, "int64")),
+        (ticks.notnull(), divide(started, day)),
+        else_=ibis.null("int64"),
+    )
+
+
+def _text(column: Any) -> Any:
+    text = ibis.coalesce(attempted(decode(column)), ibis.literal("?"))
+    return ibis.ifelse(column.isnull(), ibis.null("string"), text)
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+        or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    )  # fmt: skip
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether DuckDB itself reads every value of the type."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _is_plain(kind.value_type)
+    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal128(kind)
+    times = pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit in ("us", "ns"))
+    return bool(numbers or times or pa.types.is_boolean(kind) or _is_text(kind))
+
+
+def _engine_type(kind: Any) -> dt.DataType:
+    try:
+        return dt.DataType.from_pyarrow(kind)
+    except Exception:  # a type that no space fits
+        return dt.unknown
+
+
+def _quoted(text: str, mark: str) -> str:
+    return mark + text.replace(mark, mark + mark) + mark

@@ -1,0 +1,64 @@
+"""Where DuckDB puts what does not fit in memory: a folder of this process that nobody else may read.
+
+The folder lies outside the working directory, is removed when the process ends, and is locked while it lives: the next
+process of the same user removes what one that was killed has left.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (no POSIX locks: folders of killed processes are left to the system)
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["private_folder"]
+
+PREFIX = "sfumato-"
+LOCK = "lock"
+
+
+def private_folder() -> Path:
+    """The folder of this process, made at first use (mode 0700); a forked process gets its own."""
+    return _folder_of(os.getpid())
+
+
+@cache
+def _folder_of(process: int) -> Path:
+    home = Path(tempfile.gettempdir())
+    _sweep(home)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
+    handle = os.open(folder / "new", os.O_RDWR | os.O_CREAT, 0o600)  # held, and with it the lock, until the end
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    os.rename(folder / "new", folder / LOCK)  # nobody sweeps a folder before it is locked
+    atexit.register(_remove, folder, process)
+    return folder
+
+
+def _remove(folder: Path, process: int) -> None:
+    if process == os.getpid():  # a fork inherits what runs at exit, but not the folder
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(home: Path) -> None:
+    """Remove folders of this user that no living process holds."""
+    if fcntl is None:  # pragma: no cover
+        return
+    for lock in home.glob(f"{PREFIX}*/{LOCK}"):
+        with contextlib.suppress(OSError):
+            if lock.is_symlink() or lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
+                continue
+            handle = os.open(lock, os.O_RDWR)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while its process lives
+                shutil.rmtree(lock.parent, ignore_errors=True)
+            finally:
+                os.close(handle)
