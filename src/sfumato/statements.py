@@ -14,12 +14,12 @@ from sfumato.numeric import shown_up
 
 __all__ = ["KINDS", "MEANS", "Accuracy", "ErrorStatement", "MeanError", "NotStated", "level_of"]
 
-# What may be said of an error; {width} is the half-width or its range over the cells, {most} the largest.
+# What may be said of an error; {width} is the half-width or its range over the cells, {least} and {most} its ends.
 KINDS = {
     "answer": "± {width}",
     "curve": "± {width} everywhere at once",
     "points": "± {width} at all points shown at once",
-    "rank": "rank within ± {width} rows",
+    "rank": "rank within ± {least} rows where distinct values lie evenly, ± {most} wherever they lie, besides ties",
     "choice": "each choice at most {most} rows less popular than the best one left",
     "keys": "keys held by {most} units or more are found",
     "shares": "all shares within ± {width}",
@@ -65,7 +65,8 @@ class ErrorStatement:
         width = most = shown_up(self.most, 4)
         if self.least is not None and self.most > ALIKE * self.least:
             width = f"{shown_up(self.least, 4)} to {most}"
-        text = KINDS[self.kind].format(width=width, most=most)
+        least = most if self.least is None else shown_up(self.least, 4)
+        text = KINDS[self.kind].format(width=width, least=least, most=most)
         if probability:
             text += f"{', each' if self.each else ''} with probability {self.probability:g}"
         if self.given:

@@ -12,8 +12,9 @@ levels = ceil(log2(q + 1)), spread = m rows of a unit (2 m if a unit is replaced
 rho = (levels + (levels - 1) / 16) (c spread)^2 / 8  [KaplanSchnappStemmer2022; CesarRogers2021].
 Proof: docs/proofs/recursive_quantiles.md.
 
-Accuracy.    For one quantile, the rank error exceeds w ln(|lattice| / beta) / c with probability at most beta;
-for many, `error` adds the levels' errors (and t rows tied at one value add at most t / (2 PLACES) a level).
+Accuracy.    For one quantile, the rank error exceeds w ln(|lattice| / beta) / c with probability at most beta on any
+table, and w ln(1 / beta) / c + 1 where rows are spread evenly; for many, errors higher up enter with weights that
+shrink, and tails are added up (`mechanisms.rank_errors`).  Rows tied at one value add what dividing them errs by.
 
 Assumes.     Nothing beyond random bits: points are chosen exactly; far points enter by exact rejection.
 
@@ -31,6 +32,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms.rank_errors import Chain, rank_error
 from sfumato.mechanisms.ranks import Ranks
 from sfumato.mechanisms.selection import (
     Chosen,
@@ -89,13 +91,30 @@ class RecursiveQuantiles:
         return Pure(pure_cost(self.rate, spread, _rounds(count, SHARE)))
 
     def error(self, beta: float = 0.05) -> float:
-        """The rank error of every quantile, exceeded with probability at most `beta` in a cell."""
-        branches = list(_tree(self.query.probabilities).all())
-        width = max(branch.width for branch in branches) / self.rate
-        each = beta / (2 * len(branches) - 1)
-        choice = width * math.log((self.query.lattice.width + 1) / each)
-        division = width / float(SHARE) * math.log(PLACES / each)
-        return self.levels * choice + (self.levels - 1) * division
+        """The rank error of every quantile on any table without ties, exceeded with probability at most `beta`."""
+        return rank_error(self._chains(math.log(self.query.lattice.width + 1), 0.0), beta)
+
+    def spread_error(self, beta: float = 0.05) -> float:
+        """The same where values are distinct and spread evenly, many lattice points apart."""
+        return rank_error(self._chains(0.0, 1.0), beta)
+
+    def tied_error(self, beta: float = 0.05) -> float:
+        """The same on any table whatever; at each level one row in 2 PLACES of those tied there comes on top."""
+        return rank_error(self._chains(math.log(self.query.lattice.width + 1), 0.0, divided=True), beta)
+
+    def _chains(self, log_points: float, slack: float, *, divided: bool = False) -> list[Chain]:
+        """What the error of each quantile is made of: its own choice, and those that made the ends of its node."""
+        exact = Chain(0.0, {})
+        found, nodes = [], [(_tree(self.query.probabilities), exact, exact)]
+        while nodes:
+            branch, start, stop = nodes.pop()
+            scale = branch.width / self.rate * (1 + 1e-12)
+            own = start.mixed(stop, float(branch.p)).plus(branch.middle, scale, scale * log_points + slack)
+            found.append(own)
+            coarse = scale / float(SHARE)
+            split = own.plus(~branch.middle, coarse, coarse * math.log(PLACES) + 1) if divided else own.plus(None, 0, 1)
+            nodes += [(child, *((start, split) if side == 0 else (split, stop))) for side, child in branch.children]
+        return found
 
     def release(self, answer: Sequence[Ranks], rng: Rng) -> Chosen:
         """The chosen lattice points, of shape (cells, quantiles).  `answer`: the exact ranks of each cell."""

@@ -78,4 +78,5 @@ class Quantiles:
 
     def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
         """The error to expect: by rank, since the error in value depends on the data."""
-        return ErrorStatement("rank", mechanism.error(beta), level_of(beta), each=self.cells.count > 1)
+        least, most = mechanism.spread_error(beta), mechanism.error(beta)
+        return ErrorStatement("rank", max(least, most), level_of(beta), least=least, each=self.cells.count > 1)

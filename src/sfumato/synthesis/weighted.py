@@ -68,11 +68,20 @@ class WeightedTable(TableRelease):
     def errors(self, beta: float) -> ErrorStatement:
         """The same as a value."""
         mechanism = self.mechanism
-        _, rows = mechanism.means(self.method["output"])
-        return ErrorStatement(
-            "features", mechanism.error(beta) / rows, level_of(beta), given=(f"{mechanism.features.count} features",),
-            besides=("made for smooth queries: bound(query) states the error of one",),
-        )  # fmt: skip
+        return feature_error(mechanism, mechanism.means(self.method["output"])[1], beta)
+
+
+def feature_error(mechanism: Trigonometric, rows: float, beta: float) -> ErrorStatement:
+    """How far all feature means lie from those of the table, whose number of rows was released as `rows`.
+
+    With z the error of a sum, v that of a private number of rows and m the mean, |m| <= 1, the error of m is
+    (z - v m) / rows: at most twice that of a sum.
+    """
+    reach = mechanism.error(beta) * (2 if mechanism.counted else 1) / rows
+    return ErrorStatement(
+        "features", reach, level_of(beta), given=(f"{mechanism.features.count} features",),
+        besides=("made for smooth queries: bound(query) states the error of one",),
+    )  # fmt: skip
 
 
 def described(mechanism: Trigonometric) -> dict[str, Any]:
