@@ -101,7 +101,10 @@ class Session:
 
     @property
     def spent(self) -> Guarantee:
-        """The guarantee of everything charged so far."""
+        """What everything charged so far costs together; true at any moment, also one chosen after seeing answers.
+
+        Under an approximate budget it is stated at the budget's own delta, unless every charge was pure.
+        """
         return self.ledger.spent()
 
     @property

@@ -175,7 +175,7 @@ def test_totals_beyond_64_bits_are_exact(opener):
     assert ledger.verify().holds
 
 
-AMOUNTS = st.integers(0, 3 * 2**20).map(lambda units: units / 2**20)
+AMOUNTS = st.integers(0, 3 * 2**12).map(lambda steps: steps / 2**12)  # whole units: 2^-12 has twelve decimals
 
 
 @settings(max_examples=25, deadline=None)

@@ -57,7 +57,7 @@ def test_creation_leaves_a_whole_ledger_and_no_drafts(tmp_path):
 def test_an_abandoned_transaction_leaves_nothing(path):
     ledger = opened(path)
     before = ledger.export()
-    entry = rules.charging(ledger.terms, ledger.entries()[-1], "b", DIGEST, Pure(0.25), {})
+    entry = rules.charging(ledger.terms, ledger.entries()[-1], None, "b", DIGEST, Pure(0.25), {})
 
     def abandoned():
         with database.writing(path) as connection:

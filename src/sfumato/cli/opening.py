@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoError
 from sfumato.ledger import Ledger, Stored
-from sfumato.ledger.rules import added
+from sfumato.ledger.rules import added, first_of
 from sfumato.orders import Order, order
 from sfumato.plans import Plan, PlannedRelease
 from sfumato.privacy.filters import filter_for
@@ -45,22 +45,25 @@ def outlook(plan: Plan) -> Outlook:
     orders = tuple(_placed(number, one, lambda one=one: _order(plan, one)) for number, one in _numbered(plan))
     rules = filter_for(plan.budget)
     total: tuple[int, ...] = tuple(0 for _ in rules.amounts(Pure(0.0)))
+    first: tuple[int, ...] | None = None
     stored: dict[str, str] = {}
     is_new = not plan.ledger.exists()
     if not is_new:
         ledger = _ledger(plan)
         entries = ledger.entries()
+        first = first_of(entries)
         total, times = entries[-1].total, {e.name: e.time for e in reversed(entries) if e.kind == "release"}
         for (number, one), settled in zip(_numbered(plan), orders, strict=True):
             if _placed(number, one, lambda settled=settled: _found(ledger, settled)) is not None:
                 stored[settled.title] = times[settled.title]
-    before, refused = rules.spent(total), None
+    before, refused = rules.spent(total, first), None
     for settled in orders:
         if settled.title in stored:
             continue
-        total = added(total, rules.amounts(settled.claim))
-        refused = refused or (None if rules.admits(total) else settled.title)
-    return Outlook(orders, before, rules.spent(total), refused, stored, is_new)
+        cost = rules.amounts(settled.claim)
+        total, first = added(total, cost), first or (cost if any(cost) else None)
+        refused = refused or (None if rules.admits(total, first) else settled.title)
+    return Outlook(orders, before, rules.spent(total, first), refused, stored, is_new)
 
 
 def fit(plan: Plan, seen: Outlook) -> None:

@@ -88,7 +88,7 @@ class LedgerLike(Protocol):
         """The stored release of this name and digest, if there is one."""
 
     def spent(self) -> Guarantee:
-        """The guarantee of everything charged so far."""
+        """What everything charged so far costs together, at any moment."""
 
     def remaining(self) -> Guarantee:
         """The largest single charge of the budget's type that would still be admitted."""

@@ -13,13 +13,13 @@ from fractions import Fraction
 from sfumato.errors import AssumptionRefused, BudgetExceeded, LedgerError, ParameterError
 from sfumato.ledger.entries import Entry, now, plain
 from sfumato.ledger.terms import Terms
-from sfumato.privacy.filters import UNIT
+from sfumato.privacy.filters import UNIT, Amounts
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure, to_record
 
-__all__ = ["added", "charging", "must_be_allowed", "must_be_same_release", "releasing", "remaining"]
+__all__ = ["added", "charging", "first_of", "must_be_allowed", "must_be_same_release", "releasing", "remaining"]
 
 
-def added(total: tuple[int, ...], amounts: tuple[int, ...]) -> tuple[int, ...]:
+def added(total: Amounts, amounts: Amounts) -> Amounts:
     """Totals add up part by part."""
     if len(total) != len(amounts):
         raise LedgerError(
@@ -50,9 +50,15 @@ def must_be_same_release(name: str, digest: str, named: Iterable[Entry]) -> None
         )
 
 
+def first_of(entries: Iterable[Entry]) -> Amounts | None:
+    """What the first charge cost, of those that cost anything: it was chosen before any answer was seen."""
+    return next((entry.amounts for entry in entries if entry.kind == "charge" and any(entry.amounts)), None)
+
+
 def charging(
     terms: Terms,
     last: Entry,
+    first: Amounts | None,
     name: str,
     digest: str,
     claim: Guarantee,
@@ -61,10 +67,10 @@ def charging(
     """The entry that spends `claim`, or a refusal."""
     amounts = terms.filter.amounts(claim)
     total = added(last.total, amounts)
-    if not terms.filter.admits(total):
+    if not terms.filter.admits(total, first):
         raise BudgetExceeded(
             f"the charge {claim!r} for {name!r} does not fit: of the budget {terms.budget!r} "
-            f"there remains {remaining(terms, last.total)!r}; nothing was charged.  Ask for less, "
+            f"there remains {remaining(terms, last.total, first)!r}; nothing was charged.  Ask for less, "
             "or let whoever answers for the data grant a new budget"
         )
     return Entry(
@@ -104,7 +110,7 @@ def releasing(last: Entry, paid: Entry, content: str, size: int, place: str) -> 
     )
 
 
-def remaining(terms: Terms, total: tuple[int, ...]) -> Guarantee:
+def remaining(terms: Terms, total: Amounts, first: Amounts | None) -> Guarantee:
     """The largest single charge of the budget's type that the filter still admits.
 
     Found by bisection on the filter itself, so it agrees with `charging` whatever the filter does.
@@ -114,7 +120,7 @@ def remaining(terms: Terms, total: tuple[int, ...]) -> Guarantee:
     def admits(claim: Callable[[float], Guarantee]) -> Callable[[float], bool]:
         def decision(amount: float) -> bool:
             try:
-                return terms.filter.admits(added(total, terms.filter.amounts(claim(amount))))
+                return terms.filter.admits(added(total, terms.filter.amounts(claim(amount))), first)
             except ParameterError:  # no such claim: a delta of 1, an infinite epsilon
                 return False
 

@@ -21,6 +21,7 @@ from sfumato.ledger.terms import Terms
 from sfumato.ledger.verification import checked_heads, verify_chain
 from sfumato.privacy.adjacency import Adjacency, Unit
 from sfumato.privacy.assumptions import assumed
+from sfumato.privacy.filters import Amounts
 from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["Ledger"]
@@ -90,7 +91,7 @@ class Ledger:
         with writing(self.path) as connection:
             last = self._continued(connection)
             rules.must_be_same_release(name, digest, _named(connection, name))
-            entry = rules.charging(self.terms, last, name, digest, claim, description)
+            entry = rules.charging(self.terms, last, _first(connection), name, digest, claim, description)
             insert(connection, entry)
         self._seen = (entry.sequence, entry.hash)
         return _charge(entry)
@@ -145,12 +146,12 @@ class Ledger:
         return Stored(name, digest, content, _charge(charge), release.sequence, release.hash)
 
     def spent(self) -> Guarantee:
-        """The guarantee of everything charged so far."""
-        return self.terms.filter.spent(self._total())
+        """What everything charged so far costs together, at any moment."""
+        return self.terms.filter.spent(*self._totals())
 
     def remaining(self) -> Guarantee:
         """The largest single charge of the budget's type that would still be admitted."""
-        return rules.remaining(self.terms, self._total())
+        return rules.remaining(self.terms, *self._totals())
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything recorded, oldest first."""
@@ -178,9 +179,10 @@ class Ledger:
             raise LedgerError(f"ledger {self.path} was opened for looking only; use Ledger.open to spend")
         return self._allow
 
-    def _total(self) -> tuple[int, ...]:
+    def _totals(self) -> tuple[Amounts, Amounts | None]:
+        """The total, and what the first charge cost."""
         with reading(self.path) as connection:
-            return self._continued(connection).total
+            return self._continued(connection).total, _first(connection)
 
     def _continued(self, connection: sqlite3.Connection) -> Entry:
         """The last entry, of a chain that still holds what this object has seen of it."""
@@ -233,6 +235,11 @@ def _one(connection: sqlite3.Connection, query: str, *values: object) -> Entry:
 
 def _last(connection: sqlite3.Connection) -> Entry:
     return _one(connection, f"{_SELECT} ORDER BY sequence DESC LIMIT 1")
+
+
+def _first(connection: sqlite3.Connection) -> Amounts | None:
+    rows = connection.execute(f"{_SELECT} WHERE sequence > 0 ORDER BY sequence")
+    return rules.first_of(map(_entry, rows))
 
 
 def _named(connection: sqlite3.Connection, name: str) -> list[Entry]:

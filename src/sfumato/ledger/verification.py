@@ -15,6 +15,7 @@ from sfumato.ledger.entries import GENESIS, Entry
 from sfumato.ledger.protocol import Verification
 from sfumato.ledger.rules import added
 from sfumato.ledger.terms import Terms
+from sfumato.privacy.filters import Amounts
 from sfumato.privacy.guarantees import guarantee_from
 
 __all__ = ["checked_heads", "verify_chain"]
@@ -50,7 +51,7 @@ def verify_chain(rows: Iterable[Row], content: Callable[[Entry], bytes | None], 
     if walk.terms is None:
         walk.problems.append("the ledger has no readable opening")
         return Verification(walk.count, walk.previous, None, tuple(walk.problems))
-    spent = walk.terms.filter.spent(walk.total)
+    spent = walk.terms.filter.spent(walk.total, walk.first)
     return Verification(walk.count, walk.previous, spent, tuple(walk.problems))
 
 
@@ -60,7 +61,8 @@ class _Walk:
     def __init__(self, content: Callable[[Entry], bytes | None]) -> None:
         self.content = content
         self.terms: Terms | None = None
-        self.total: tuple[int, ...] = ()
+        self.total: Amounts = ()
+        self.first: Amounts | None = None
         self.previous = GENESIS
         self.count = 0
         self.unpaid: dict[int, Entry] = {}
@@ -100,9 +102,11 @@ class _Walk:
             recorded >= amount for recorded, amount in zip(entry.amounts, least, strict=False)
         )
         self._require(covered, entry.sequence, "its amounts are below what its guarantee costs")
-        self.total = added(self.total, entry.amounts if covered else least)
+        cost = entry.amounts if covered else least
+        self.total = added(self.total, cost)
+        self.first = self.first or (cost if any(cost) else None)
         self._require(entry.total == self.total, entry.sequence, "its total does not add up")
-        self._require(terms.filter.admits(self.total), entry.sequence, "its total exceeds the budget")
+        self._require(terms.filter.admits(self.total, self.first), entry.sequence, "its total exceeds the budget")
         first = self.names.setdefault(entry.name, entry.digest)
         self._require(first == entry.digest, entry.sequence, "its name stands for another digest")
         self.unpaid[entry.sequence] = entry

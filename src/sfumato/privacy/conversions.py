@@ -20,6 +20,7 @@ __all__ = [
     "concentrated_delta",
     "concentrated_for",
     "concentrated_to_approximate",
+    "concentrated_within",
     "pure_for",
     "pure_to_concentrated",
     "renyi_to_approximate",
@@ -55,6 +56,21 @@ def concentrated_to_approximate(rho: float, delta: float) -> float:
     if rho == 0:
         return 0.0
     x = _best_order(rho, delta)
+    return _renyi(x, (1 + x) * rho, delta)
+
+
+def concentrated_within(rho: float, most: float, delta: float) -> float:
+    """Epsilon at `delta` for a `rho` that is at most `most`, by the one order that is best for `most`, rounded up.
+
+    The order does not depend on `rho`, so this holds where `rho` is what a process has spent when it is stopped.
+
+    >>> concentrated_within(0.1, 0.1, 1e-6) == concentrated_to_approximate(0.1, 1e-6)
+    True
+    """
+    nonnegative("rho", rho)
+    positive("most", most)
+    probability("delta", delta)
+    x = _best_order(most, delta)
     return _renyi(x, (1 + x) * rho, delta)
 
 

@@ -8,7 +8,10 @@ converted into it or refused.
 
 An approximate budget admits by either sum.  Nine tenths of its delta pay for the deltas of the charges,
 one tenth for the tail of the concentrated route, so that a spender who chooses the route after seeing
-answers gains nothing; a first charge alone may take the whole budget.
+answers gains nothing.  The first charge is chosen before any answer: one that needs more than its share
+decides for its own route, and all later charges have that one alone, with all of delta.
+
+What is spent so far is a claim that holds at any moment, also one chosen after seeing answers.
 Proof: docs/proofs/privacy-filters.md.
 """
 
@@ -20,17 +23,18 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sfumato.errors import ParameterError
-from sfumato.numeric import ceil_float, exact, round_up
+from sfumato.numeric import ceil_float, exact
 from sfumato.privacy.conversions import (
     concentrated_for,
-    concentrated_to_approximate,
+    concentrated_within,
     pure_to_concentrated,
 )
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 
-__all__ = ["UNIT", "ApproximateFilter", "ConcentratedFilter", "Filter", "PureFilter", "filter_for"]
+__all__ = ["UNIT", "Amounts", "ApproximateFilter", "ConcentratedFilter", "Filter", "PureFilter", "filter_for"]
 
 UNIT = 10**12  # one whole epsilon, delta or rho in the ledger's units
+Amounts = tuple[int, ...]
 TAIL = 10  # one part in so many of an approximate budget's delta is kept for the concentrated route
 
 
@@ -49,7 +53,7 @@ class PureFilter:
 
     budget: Pure
 
-    def amounts(self, claim: Guarantee) -> tuple[int, ...]:
+    def amounts(self, claim: Guarantee) -> Amounts:
         """What one charge adds to the total."""
         if not isinstance(claim, Pure):
             raise ParameterError(
@@ -58,12 +62,12 @@ class PureFilter:
             )
         return (units(claim.epsilon),)
 
-    def admits(self, total: tuple[int, ...]) -> bool:
+    def admits(self, total: Amounts, first: Amounts | None = None) -> bool:
         """Whether a history with this total is within the budget."""
         return total[0] <= units(self.budget.epsilon)
 
-    def spent(self, total: tuple[int, ...]) -> Guarantee:
-        """The guarantee of everything charged so far."""
+    def spent(self, total: Amounts, first: Amounts | None = None) -> Guarantee:
+        """What everything charged so far costs together, at any moment."""
         return Pure(ceil_float(Fraction(total[0], UNIT)))
 
 
@@ -82,33 +86,67 @@ class ApproximateFilter:
 
     budget: Approximate
 
-    def amounts(self, claim: Guarantee) -> tuple[int, ...]:
+    def amounts(self, claim: Guarantee) -> Amounts:
         """What one charge adds to the total."""
         if isinstance(claim, Concentrated):
             rho = units(claim.rho)
             return (0, 0, rho, 1, 1) if rho else (0, 0, 0, 0, 0)
-        delta = claim.delta if isinstance(claim, Approximate) else 0.0
-        parts = (units(claim.epsilon), units(delta), units(pure_to_concentrated(claim.epsilon)))
+        delta = self._deltas(claim.delta) if isinstance(claim, Approximate) else 0
+        parts = (units(claim.epsilon), delta, units(pure_to_concentrated(claim.epsilon)))
         return (*parts, 0, 1 if any(parts) else 0)
 
-    def admits(self, total: tuple[int, ...]) -> bool:
-        """Whether a history with this total is within the budget."""
+    def admits(self, total: Amounts, first: Amounts | None = None) -> bool:
+        """Whether a history with this total, whose first charge cost `first`, is within the budget."""
         epsilon, delta, rho, without, charges = total
-        most = math.floor(exact(self.budget.delta) * UNIT)
-        added = without == 0 and epsilon <= units(self.budget.epsilon)
+        added = without == 0 and epsilon <= units(self.budget.epsilon) and delta <= self._most
         if charges <= 1:  # chosen before any answer was seen: either route may use all of delta
-            rest = self.budget.delta - delta / UNIT
-            return (added and delta <= most) or rho <= self._rhos(rest)
-        return TAIL * delta <= (TAIL - 1) * most and (added or rho <= self._rhos(self.budget.delta / TAIL))
+            return added or rho <= self._rhos(self._left(delta))
+        route = "either" if first is None else self._route(first)
+        if route == "epsilons":
+            return added
+        if route == "rhos":
+            return delta == 0 and rho <= self._rhos(self.budget.delta)
+        return TAIL * delta <= (TAIL - 1) * self._most and (added or rho <= self._rhos(self.budget.delta / TAIL))
 
-    def spent(self, total: tuple[int, ...]) -> Guarantee:
-        """The guarantee of everything charged so far."""
+    def spent(self, total: Amounts, first: Amounts | None = None) -> Guarantee:
+        """What everything charged so far costs together, at any moment: in delta the whole budget's, if any."""
         epsilon, delta, rho, without, _ = total
-        if without == 0 and (epsilon <= units(self.budget.epsilon) or self.budget.delta == 0):
-            return Approximate(ceil_float(Fraction(epsilon, UNIT)), ceil_float(Fraction(delta, UNIT)))
-        tail = self.budget.delta / TAIL
-        bound = concentrated_to_approximate(ceil_float(Fraction(rho, UNIT)), tail)
-        return Approximate(bound, round_up(ceil_float(Fraction(delta, UNIT)) + tail))
+        route = "either" if first is None else self._route(first)
+        sums = without == 0 and (epsilon <= units(self.budget.epsilon) or self.budget.delta == 0)
+        if sums or route == "epsilons":
+            bound = ceil_float(Fraction(epsilon, UNIT))
+            if not sums and self.admits(total, first):  # a first charge by its rho: every path ends with it
+                return self.budget
+            return Approximate(bound, self.budget.delta if delta else 0.0)
+        tail = self.budget.delta if route == "rhos" else self.budget.delta / TAIL
+        most = max(self._rhos(tail), rho)
+        bound = concentrated_within(ceil_float(Fraction(rho, UNIT)), ceil_float(Fraction(most, UNIT)), tail)
+        return Approximate(bound, self.budget.delta)
+
+    @property
+    def _most(self) -> int:
+        """The budget's delta in units, rounded down but for the last one."""
+        return max(1, math.floor(exact(self.budget.delta) * UNIT)) if self.budget.delta else 0
+
+    def _deltas(self, delta: float) -> int:
+        """A charge's delta in units, rounded up; one that takes the last fraction of the budget takes all units.
+
+        So a charge of the budget's own delta fits, whatever it is, and leaves no delta to any other.
+        """
+        if exact(delta) <= exact(self.budget.delta):
+            return min(units(delta), self._most)
+        return max(units(delta), self._most + 1)
+
+    def _left(self, delta: int) -> float:
+        return 0.0 if delta >= self._most else self.budget.delta - delta / UNIT
+
+    def _route(self, first: Amounts) -> str:
+        """The routes that a first charge leaves open: one that exceeds its share decides for its own."""
+        _, delta, rho, without, _ = first
+        if without:
+            return "rhos" if rho > self._rhos(self.budget.delta / TAIL) else "either"
+        beyond = TAIL * delta > (TAIL - 1) * self._most or rho > self._rhos(self.budget.delta / TAIL)
+        return "epsilons" if beyond else "either"
 
     def _rhos(self, tail: float) -> int:
         """The greatest total rho whose tail fits, in units rounded down; -1 if none does."""
@@ -121,7 +159,7 @@ class ConcentratedFilter:
 
     budget: Concentrated
 
-    def amounts(self, claim: Guarantee) -> tuple[int, ...]:
+    def amounts(self, claim: Guarantee) -> Amounts:
         """What one charge adds to the total."""
         if isinstance(claim, Approximate):
             raise ParameterError(
@@ -132,12 +170,12 @@ class ConcentratedFilter:
             return (units(pure_to_concentrated(claim.epsilon)),)
         return (units(claim.rho),)
 
-    def admits(self, total: tuple[int, ...]) -> bool:
+    def admits(self, total: Amounts, first: Amounts | None = None) -> bool:
         """Whether a history with this total is within the budget."""
         return total[0] <= units(self.budget.rho)
 
-    def spent(self, total: tuple[int, ...]) -> Guarantee:
-        """The guarantee of everything charged so far."""
+    def spent(self, total: Amounts, first: Amounts | None = None) -> Guarantee:
+        """What everything charged so far costs together, at any moment."""
         return Concentrated(ceil_float(Fraction(total[0], UNIT)))
 
 
