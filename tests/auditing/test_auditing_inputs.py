@@ -153,7 +153,7 @@ def test_audit_is_repeatable_given_its_seed() -> None:
     def few(data: list[float], rng: Any) -> float:
         return float(len(data)) + float(rng.integers(0, 2))
 
-    one, two = (audit(few, Pure(1.0), seconds=5, seed=4) for _ in range(2))
+    one, two = (audit(few, Pure(1.0), pairs=[([1.0], [])], seconds=5, seed=4) for _ in range(2))
     assert one.evidence is not None
     assert two.evidence is not None
     assert (one.evidence.words, one.evidence.relation) == (two.evidence.words, two.evidence.relation)

@@ -3,10 +3,15 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
 import sfumato as sf
+from sfumato import spaces
+from sfumato.cli.audit import Released
+from sfumato.cli.neighbors import neighbors
 from sfumato.errors import SchemaError
 from sfumato.plans import read_plan
 from sfumato.session import Session
@@ -205,18 +210,88 @@ def total(data, rng):
 
 def test_audit_refutes_a_wrong_claim_and_says_so_in_its_code(place, run):
     (place / "leaky_total.py").write_text(LEAKY)
-    done = run("audit", "leaky_total:total", "--epsilon", 1, "--seconds", 4, "--json")
+    done = run("audit", "leaky_total:total", "--epsilon", 1, "--seconds", 4, "--stop", "--json")
     assert done.code == 1
     assert json.loads(done.out)["refuted"] is True
     assert "ClaimRefuted" in done.err
 
 
+def test_audit_prints_a_script_that_reproduces_the_evidence(place, run):
+    (place / "leaky_total.py").write_text(LEAKY)
+    options = ["--inputs", "[0.5, 1.0]", "--bounds", 0, 1, "--adjacency", "replace", "--real-arithmetic", "--cores", 1]
+    done = run("audit", "leaky_total:total", "--epsilon", 1, "--seconds", 4, "--stop", *options)
+    assert done.code == 1
+    assert "replaced: " in done.err
+    (place / "evidence.py").write_text(done.out)
+    again = subprocess.run([sys.executable, "evidence.py"], cwd=place, capture_output=True, text=True, check=False)
+    assert float(again.stdout.split("epsilon >= ")[1].split(" ")[0]) > 1.0, again.stderr
+
+
+def test_audit_without_a_claim_shows_the_largest_epsilon(place, run):
+    (place / "leaky_total.py").write_text(LEAKY)
+    options = ["--inputs", "[0.5, 1.0]", "--bounds", 0, 1, "--real-arithmetic"]
+    done = run("audit", "leaky_total:total", "--seconds", 3, "--json", *options)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert (found["claim"], found["refuted"]) == (None, False)
+    assert 1.0 < found["epsilon"] <= 10.0
+
+
+SPACES = {
+    "interval": {"low": 0, "high": 4, "step": 1},
+    "integers": {"low": 0, "high": 4},
+    "categories": {"values": [False, True]},
+    "subsets": {"of": ["x", "y", "z"], "cap": 2},
+    "box": {"low": 0, "high": 1, "shape": [2, 2]},
+    "curves": {"points": [0, 1, 2], "low": 0, "high": 10, "step": 0.5},
+    "dates": {"low": "2020-01-01", "high": "2020-12-31"},
+    "record": {"parts": {"a": {"type": "interval", "low": 0, "high": 1}, "b": {"type": "texts"}}},
+    "texts": {},
+}
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize("space", SPACES)
+def test_audit_makes_neighbors_of_every_space(place, space, adjacency):
+    assert set(SPACES) == set(spaces.SPACES)
+    record = {
+        "format": "sfumato-plan/1", "budget": {"epsilon": 5},
+        "table": {"path": "t.parquet", "unit": "row", "adjacency": adjacency, "size": 8},
+        "columns": {"x": {"type": space, **SPACES[space]}},
+        "release": [{"name": "everyone", "query": "count", "spend": {"epsilon": 1}}],
+    }  # fmt: skip
+    (place / "spaces.json").write_text(json.dumps(record))
+    target = Released(place / "spaces.json", "everyone")
+    pairs = neighbors(target.plan.schema)
+    assert len(pairs) > 10
+    for one, other in pairs:
+        assert one.schema == other.schema
+        (a,), (b,) = target.answer(one), target.answer(other)
+        assert abs(a - b) <= 1
+        assert len(one) - len(other) == (adjacency == "add-remove")
+
+
+def test_audit_of_a_plan_with_curves_runs(place, run):
+    record = {
+        "format": "sfumato-plan/1", "budget": {"epsilon": 5, "delta": 1e-3},
+        "table": {"path": "t.parquet", "unit": "row", "size": 8},
+        "columns": {"day": {"type": "curves", **SPACES["curves"]}},
+        "release": [{
+            "name": "day", "query": "mean_curve", "columns": ["day"], "points": [0, 1, 2], "radius": 2, "waves": 1,
+            "spend": {"epsilon": 1, "delta": 1e-6},
+        }],
+    }  # fmt: skip
+    (place / "curves.json").write_text(json.dumps(record))
+    done = run("audit", "curves.json", "--release", "day", "--seconds", 1)
+    assert done.code == 0, done.err
+
+
 def test_audit_of_a_planned_release_finds_no_evidence_but_does_against_a_tenth(place, run):
     text = (place / "plan.toml").read_text().replace("epsilon = 4.0", "epsilon = 9.0")
     (place / "plan.toml").write_text(text.replace("spend = { epsilon = 0.5 }", "spend = { epsilon = 3 }", 1))
-    done = run("audit", "plan.toml", "--release", "everyone", "--seconds", 3)
+    done = run("audit", "plan.toml", "--release", "everyone", "--seconds", 2)
     assert done.code == 0, done.err
     assert "no evidence found, which proves nothing" in done.out
-    done = run("audit", "plan.toml", "--release", "everyone", "--epsilon", 0.3, "--seconds", 3)
+    done = run("audit", "plan.toml", "--release", "everyone", "--epsilon", 0.3, "--seconds", 3, "--stop")
     assert done.code == 1
     assert "refuted" in done.err

@@ -1,7 +1,7 @@
 """Evidence against privacy claims.  `audit` attacks a callable; the other doors attack declared parts."""
 
 from sfumato.auditing.accounting import GaussianNoise, LaplaceNoise, Law, audit_accounting
-from sfumato.auditing.auditor import audit
+from sfumato.auditing.auditor import audit, largest_epsilon
 from sfumato.auditing.enumeration import audit_law
 from sfumato.auditing.findings import Attempt, Evidence, Finding
 from sfumato.auditing.membership import audit_membership
@@ -28,5 +28,6 @@ __all__ = [
     "audit_rowwise",
     "audit_sensitivity",
     "audit_table",
+    "largest_epsilon",
     "render",
 ]

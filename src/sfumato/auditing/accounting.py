@@ -1,7 +1,7 @@
 """Accounting: does the claim of a composite follow from its declared parts?
 
 A part is a guarantee (then the least private mechanism that keeps it is meant: randomized response for
-pure and approximate claims [KairouzOhViswanath2017], Gaussian noise for concentrated ones), Laplace or
+pure and approximate claims [KairouzOhViswanath2017], Gaussian noise for concentrated and Gaussian ones), Laplace or
 Gaussian noise of a declared scale, or a pair of discrete laws.  The composed loss is computed from
 below: each part is coarsened, its losses are rounded down, what the transform may have added is taken
 off.  So a delta above the claim is a fact, up to the rounding of the transform that `SLACK` covers.
@@ -21,7 +21,7 @@ from sfumato.auditing.findings import Attempt, Finding
 from sfumato.auditing.limits import points
 from sfumato.auditing.reporting import exact_finding
 from sfumato.errors import ParameterError
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.privacy.guarantees import Approximate, Claim, Concentrated, GaussianPrivacy, Guarantee, Pure
 
 __all__ = ["GaussianNoise", "LaplaceNoise", "Law", "Part", "audit_accounting", "composed_delta"]
 
@@ -53,7 +53,10 @@ class Law:
     second: tuple[float, ...]
 
 
-Part = Guarantee | LaplaceNoise | GaussianNoise | Law
+Part = Guarantee | GaussianPrivacy | LaplaceNoise | GaussianNoise | Law
+
+
+MERGED = GaussianNoise | GaussianPrivacy | Concentrated  # parts that compose to one
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Losses:
     infinite: float
 
 
-def audit_accounting(parts: Sequence[Part | tuple[Part, int]], claim: Guarantee, *, name: str = "composite") -> Finding:
+def audit_accounting(parts: Sequence[Part | tuple[Part, int]], claim: Claim, *, name: str = "composite") -> Finding:
     """Refute that the composite of independent `parts`, each with its number of uses, keeps `claim`.
 
     >>> audit_accounting([(Pure(0.5), 2)], Pure(1.0)).refuted
@@ -76,6 +79,12 @@ def audit_accounting(parts: Sequence[Part | tuple[Part, int]], claim: Guarantee,
     counted = [part if isinstance(part, tuple) else (part, 1) for part in parts]
     if not counted:
         raise ParameterError("parts must name at least one part of the composite")
+    for part, _ in counted:
+        if not isinstance(part, Part):
+            raise ParameterError(
+                f"parts must be guarantees, LaplaceNoise, GaussianNoise or Law; got {type(part).__name__}: "
+                "a divergence of one order does not say what composes"
+            )
     composed = _compose(counted)
     worst = (-math.inf, 0.0, 0.0)
     for epsilon, delta in points(claim):
@@ -84,7 +93,7 @@ def audit_accounting(parts: Sequence[Part | tuple[Part, int]], claim: Guarantee,
     charges = _sum(counted)
     if excess <= 0:
         words = f"composed loss of {sum(k for _, k in counted)} parts; {charges}"
-        return Finding(name, claim, None, (Attempt("accounting", words, 0, epsilon),))
+        return Finding(name, claim, None, (Attempt("accounting", words, 0),))
     return exact_finding(
         name,
         claim,
@@ -156,14 +165,14 @@ def _sum(parts: Sequence[tuple[Part, int]]) -> str:
 
 def _merged(parts: Sequence[tuple[Part, int]]) -> list[tuple[Part, int]]:
     """Gaussian parts compose to one: the squares of their ratios add."""
-    kept: list[tuple[Part, int]] = [
-        (part, k) for part, k in parts if not isinstance(part, GaussianNoise | Concentrated)
-    ]
-    square = math.fsum(k * _mu(part) ** 2 for part, k in parts if isinstance(part, GaussianNoise | Concentrated))
+    kept: list[tuple[Part, int]] = [(part, k) for part, k in parts if not isinstance(part, MERGED)]
+    square = math.fsum(k * _mu(part) ** 2 for part, k in parts if isinstance(part, MERGED))
     return [*kept, (GaussianNoise(math.sqrt(square), 1.0), 1)] if square else kept
 
 
-def _mu(part: GaussianNoise | Concentrated) -> float:
+def _mu(part: GaussianNoise | GaussianPrivacy | Concentrated) -> float:
+    if isinstance(part, GaussianPrivacy):
+        return part.mu
     return math.sqrt(2 * part.rho) if isinstance(part, Concentrated) else part.sensitivity / part.deviation
 
 

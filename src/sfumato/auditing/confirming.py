@@ -14,9 +14,12 @@ from sfumato.auditing.events import Event, Suspicion
 from sfumato.auditing.limits import Counts, clopper_pearson, epsilon_limit, wealth
 from sfumato.auditing.running import Runner
 
-__all__ = ["Errors", "Outcome", "confirm", "least_epsilon", "reproduce", "runs_needed"]
+__all__ = ["Draw", "Errors", "Look", "Outcome", "confirm", "least_epsilon", "reproduce", "runs_needed"]
 
 Draw = Callable[[Any, int], Sequence[Any]]
+Look = Callable[[Any, int, Event], np.ndarray]  # which of so many fresh runs on the data are in the event
+
+LINGER = 0.3  # seconds of further runs after a refutation, for a sharper limit
 
 
 class Errors:
@@ -58,39 +61,43 @@ def runs_needed(suspicion: Suspicion, alpha: float) -> float:
 
 
 def confirm(
-    draw: Draw,
+    look_at: Look,
     pair: tuple[Any, Any],
     suspicion: Suspicion,
     alpha: float,
     *,
     deadline: float,
     most: float = math.inf,
+    linger: float = LINGER,
 ) -> Outcome:
-    """Count the event on fresh runs until the claim is refuted or time, runs or hope run out."""
+    """Count the event on fresh runs until the claim is refuted or time, runs or hope run out.
+
+    After a refutation runs go on for `linger` seconds.
+    """
     counts, chunks, looks, limit = Counts(), 0, 0, 0.0
     size, needed = 64, runs_needed(suspicion, alpha)
     epsilon, delta = suspicion.claim
     first, second = pair[::-1] if suspicion.flipped else pair
-    bar, refuted, start = math.log(2 / alpha), False, clock.now()
-    while counts.trials < most and (clock.now() < deadline or not counts.trials):
+    bar, refuted, start, end = math.log(2 / alpha), False, clock.now(), deadline
+    while counts.trials < most and (clock.now() < end or not counts.trials):
         begun = clock.now()
-        hits = suspicion.event.hits(draw(first, size))
-        counts = counts.plus(hits, suspicion.event.hits(draw(second, size)))
+        hits = look_at(first, size, suspicion.event)
+        counts = counts.plus(hits, look_at(second, size, suspicion.event))
         bet = wealth(counts, suspicion.guess, epsilon, delta)
         chunks += 1
-        look = chunks & (chunks - 1) == 0 and not refuted  # the chunks whose number is a power of two
+        look = chunks & (chunks - 1) == 0  # the chunks whose number is a power of two
         looks += look
         shown = epsilon_limit(counts, suspicion.guess, suspicion.claim, alpha, looks if look else None)
         limit = max(limit, shown)
         if limit > epsilon and not refuted:  # go on a little, for a sharper limit
-            refuted, most = True, max(4 * counts.trials, 2000)
-            deadline = min(deadline, clock.now() + 0.3)
-            if clock.now() - begun > 0.1:
+            refuted, most = True, max(4 * counts.trials, 2000) if linger <= LINGER else math.inf
+            end = min(deadline, clock.now() + linger)
+            if clock.now() - begun > 0.3 * linger:
                 break
         late = clock.now() > (start + deadline) / 2
         if counts.trials > 1000 and not refuted and (bet < -bar or (late and bet < 0)):
             break
-        size = _next_size(size, needed - counts.trials, clock.now() - begun, deadline)
+        size = _next_size(size, needed - counts.trials, clock.now() - begun, deadline)  # blind to the outputs
     return Outcome(counts, limit, refuted)
 
 

@@ -12,7 +12,7 @@ from sfumato.auditing.findings import Attempt, Finding
 from sfumato.auditing.limits import points
 from sfumato.auditing.reporting import exact_finding
 from sfumato.errors import ParameterError
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import Claim
 
 __all__ = ["audit_law", "exact_delta", "exact_epsilon"]
 
@@ -45,7 +45,7 @@ def exact_epsilon(first: np.ndarray, second: np.ndarray, delta: float) -> float:
 
 def audit_law(
     laws: Sequence[Sequence[float]] | np.ndarray,
-    claim: Guarantee,
+    claim: Claim,
     *,
     neighbors: Sequence[tuple[int, int]] | None = None,
     name: str = "law",
@@ -71,7 +71,7 @@ def audit_law(
             worst = max(worst, (excess, epsilon, delta, (a, b)))
     excess, epsilon, delta, (a, b) = worst
     if excess <= SLACK * (1 + math.exp(epsilon)):
-        tried = Attempt("enumeration", f"{len(chosen)} ordered pairs of laws", 0, epsilon)
+        tried = Attempt("enumeration", f"{len(chosen)} ordered pairs of laws", 0)
         return Finding(name, claim, None, (tried,))
     inside = np.flatnonzero(table[a] > math.exp(epsilon) * table[b])
     event = set(inside.tolist())

@@ -30,6 +30,7 @@ class Event:
     features: FeatureMap
     score: Score
     threshold: float
+    meaning: tuple[tuple[float, str], ...] = ()
 
     def __call__(self, output: Any) -> bool:
         return bool(self.hits([output])[0])
@@ -41,15 +42,20 @@ class Event:
 
     @property
     def of_bits(self) -> bool:
-        """Whether the set is about the low bits of a float alone."""
-        place = self.score.place if isinstance(self.score, Column) else self.score.places[0]
-        single = isinstance(self.score, Column) or len(self.score.places) == 1
-        return single and self.features.is_bit(place)
+        """Whether low bits of floats have a part in the set."""
+        places = (self.score.place,) if isinstance(self.score, Column) else self.score.places
+        return any(map(self.features.is_bit, places))
 
     @property
     def words(self) -> str:
         """The event for a reader."""
         names = self.features.columns
+        if self.meaning:
+            codes = np.array([[code] for code, _ in self.meaning])
+            score = replace(self.score, place=0) if isinstance(self.score, Column) else replace(self.score, places=(0,))
+            hits = score(codes) >= self.threshold
+            texts = [f"({text})" for (_, text), hit in zip(self.meaning, hits, strict=True) if hit]
+            return " or ".join(texts[:6]) + (" or ..." if len(texts) > 6 else "")
         if isinstance(self.score, Column):
             sense = ">=" if self.score.sign > 0 else "<="
             return f"{names[self.score.place]} {sense} {self.score.sign * self.threshold:.17g}"
@@ -63,7 +69,9 @@ class Event:
                 return f"{name} in {{{shown}{', ...' if len(inside) > 6 else ''}}} or a likelier bin"
             return f"{name} in the bins where it is likelier"
         kind = "linear function" if isinstance(self.score, Linear) else "sum of log-ratios"
-        return f"a learned {kind} of {len(self.score.places)} features >= {self.threshold:.6g}"
+        shown = ", ".join(names[place] for place in self.score.places[:4])
+        more = f", ... ({len(self.score.places)} in all)" if len(self.score.places) > 4 else ""
+        return f"a learned {kind} of {shown}{more} >= {self.threshold:.6g}"
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,10 @@ def search(
             if best is None or found.merit > best.merit:
                 best = found
     assert best is not None
-    return best
+    score = best.event.score
+    places = (score.place,) if isinstance(score, Column) else score.places
+    meaning = features.decoded(places[0], np.vstack([a, b])) if len(places) == 1 else ()
+    return replace(best, event=replace(best.event, meaning=meaning))
 
 
 def _promising(

@@ -55,6 +55,20 @@ class FeatureMap:
         """Whether a column holds lowest set bits."""
         return place >= len(self.names) and self.derived[place - len(self.names)][0] == "bit"
 
+    def decoded(self, place: int, table: np.ndarray) -> tuple[tuple[float, str], ...]:
+        """The values that a column of codes stands for in a matrix; nothing for other columns."""
+        rule = self.derived[place - len(self.names)] if place >= len(self.names) else ("",)
+        if rule[0] != "code":
+            return ()
+        codes, where = np.unique(table[:, place], return_index=True)
+        return tuple(
+            (
+                float(code),
+                " and ".join(f"{self.names[k]} = {table[row, k]:g}" for k in rule[1:] if table[row, k] != ABSENT),
+            )
+            for code, row in zip(codes[:CODES], where[:CODES], strict=True)
+        )
+
     def exact(self, outputs: Sequence[Any], places: Sequence[int]) -> list[Sequence[Any]]:
         """The numbers at some places as the outputs hold them, None where an output has no such number."""
         if not places:
@@ -127,6 +141,7 @@ def _plain(output: Any) -> bool:
 
 
 EXACT = ("residue", "exact difference")  # rules on the numbers themselves, not on their floats
+CODES = 64  # codes whose meaning is kept for a reader
 OF_NUMBERS = 6  # columns that get residues
 RAGGED = (-1,)  # the shape of short lists of numbers, truths and nothings, of any length
 
@@ -232,7 +247,7 @@ def _say(names: tuple[str, ...], rule: tuple[Any, ...]) -> str:
         (place,), period, origin = places
         if isinstance(period, int):
             return f"({names[place]} - {origin % period}) modulo {period}"
-        return f"({names[place]} - {origin:.17g}) modulo {period:.17g}, in cells of its {CELLS:.0f}th part"
+        return f"({names[place]} - {origin:.17g}) modulo {period:.17g}, in cells of a {CELLS:.0f}th of it"
     if how == "exact difference":
         return f"{names[places[0][0]]} - {names[places[0][1]]}, exactly"
     if how == "bit":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import Claim
 
-__all__ = ["Attempt", "Evidence", "Finding"]
+__all__ = ["Attempt", "Evidence", "Finding", "abridged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +38,35 @@ class Evidence:
 class Attempt:
     """One attack that was carried out, and its power.
 
-    `power` is the least epsilon, at the claim's delta, that the attack would have shown nine times
-    in ten with the runs it had; infinite when it had too few to show anything.
+    `power` is the least epsilon, at the claim's delta, that the best event tested would have shown nine times
+    in ten with the runs it had; infinite when they were too few to show anything.  It says nothing about
+    other events, so nothing about the mechanism.  None where no events were counted: a look, or a computation.
     """
 
     attack: str
     tried: str
     runs: int
-    power: float
+    power: float | None = None
+
+    @property
+    def reach(self) -> str:
+        """The power in words."""
+        if self.power is None:
+            return "no events were counted"
+        if math.isinf(self.power):
+            return "could not have shown a violation: too few runs for the events that were tested"
+        return f"the best event tested would have shown epsilon >= {self.power:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of an audit.  Finding no evidence is not a proof of privacy."""
+    """The outcome of an audit.  Finding no evidence is not a proof of privacy.
+
+    Without a claim (None), the evidence is for the largest epsilon that could be shown.
+    """
 
     target: str
-    claim: Guarantee | str  # words for a claim that is not about privacy, such as a sensitivity
+    claim: Claim | str | None  # words for a claim that is not about privacy, such as a sensitivity
     evidence: Evidence | None
     tried: tuple[Attempt, ...]
     timing: str | None = None
@@ -62,36 +76,52 @@ class Finding:
     @property
     def refuted(self) -> bool:
         """Whether there is evidence against the claim."""
-        return self.evidence is not None
+        return self.evidence is not None and self.claim is not None
+
+    @property
+    def epsilon(self) -> float:
+        """The largest epsilon shown, at the evidence's delta; 0 if none was."""
+        return 0.0 if self.evidence is None else self.evidence.epsilon
 
     @property
     def power(self) -> float:
-        """The least epsilon that the best attack would have shown."""
-        return min((attempt.power for attempt in self.tried), default=float("inf"))
+        """The least epsilon that the best event tested would have shown; infinite if nothing could have been."""
+        return min((a.power for a in self.tried if a.power is not None), default=math.inf)
 
     def __str__(self) -> str:
         claim = self.claim if isinstance(self.claim, str) else repr(self.claim)
-        lines = [f"{self.target}: claims {claim}"]
-        if self.evidence is None:
-            lines.append("  no evidence found, which proves nothing; what was tried:")
-            for attempt in self.tried:
-                reach = f"would have shown epsilon >= {attempt.power:.3g}"
-                reach = f"; {reach}" if attempt.power < float("inf") else ""
-                lines.append(f"  - {attempt.attack}: {attempt.tried}; {attempt.runs} runs{reach}")
-        else:
-            found = self.evidence
-            sure = f"error at most {found.alpha:.0e}" if found.alpha else "exactly"
-            shown = f": epsilon >= {found.epsilon:.4g} at delta = {found.delta:.3g}"
-            lines += [
-                f"  refuted by {found.attack}{'' if isinstance(self.claim, str) else shown} ({sure})",
-                f"  neighbors: {found.relation}",
-                f"  event: {found.words}",
-            ]
-            if found.trials:
-                lines.append(
-                    f"  rates: {found.rates[0]:.4g} against {found.rates[1]:.4g} in {found.trials} fresh runs each"
-                )
+        lines = [f"{self.target}: claims {claim}" if self.claim is not None else f"{self.target}: without a claim"]
+        lines += self._nothing() if self.evidence is None else self._shown(self.evidence)
         if self.timing is not None:
             lines.append(f"  timing, outside the error rate: {self.timing}")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _nothing(self) -> list[str]:
+        tested = any(attempt.power is not None for attempt in self.tried)
+        blind = ": nothing could have been seen with so few runs" if tested and math.isinf(self.power) else ""
+        head = f"  no evidence found, which proves nothing{blind}; what was tried:"
+        return [head, *(f"  - {a.attack}: {a.tried}; {a.runs} runs; {a.reach}" for a in self.tried)]
+
+    def _shown(self, found: Evidence) -> list[str]:
+        sure = f"error at most {found.alpha:.0e}" if found.alpha else "exactly"
+        shown = f": epsilon >= {found.epsilon:.4g} at delta = {found.delta:.3g}"
+        verb = "refuted by" if self.claim is not None else "shown by"
+        lines = [
+            f"  {verb} {found.attack}{'' if isinstance(self.claim, str) else shown} ({sure})",
+            f"  neighbors: {found.relation}",
+            *(f"    {which}: {abridged(data)}" for which, data in zip(("one", "other"), found.neighbors, strict=True)),
+            f"  event: {found.words}",
+        ]
+        if found.trials:
+            lines.append(
+                f"  rates: {found.rates[0]:.4g} against {found.rates[1]:.4g} in {found.trials} fresh runs each"
+            )
+        return lines
+
+
+def abridged(value: Any, width: int = 160) -> str:
+    """A value in one short line."""
+    plain = value.to_pydict() if hasattr(value, "to_pydict") else value
+    text = " ".join(repr(plain).split())
+    return text if len(text) <= width else f"{text[: width - 24]} ... {text[-19:]}"

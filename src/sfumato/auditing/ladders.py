@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing import clock
+from sfumato.auditing.findings import abridged
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.running import Runner
 from sfumato.auditing.shapes import shape_of
@@ -54,7 +55,7 @@ def _turn(build: Any, record: Any, answer: Any, size: int) -> Pair:
         middle = (low + high) // 2
         value = answer(middle)
         low, high = (low, middle) if value is None or abs(value - end) < abs(value - base) else (middle, high)
-    words = f"{low} equal rows with one more"
+    words = f"{low} equal rows with one more: {abridged(record, 80)}"
     return Pair(build([record] * high), build([record] * low), words, record)
 
 

@@ -11,20 +11,20 @@ from collections.abc import Callable
 from typing import Any
 
 from sfumato.auditing.auditor import audit
-from sfumato.auditing.findings import Finding
+from sfumato.auditing.findings import Finding, abridged
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.records import records_for
 from sfumato.auditing.shapes import shape_of
 from sfumato.errors import ParameterError
 from sfumato.privacy.adjacency import AddRemove, Adjacency, Replace
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import Claim
 
 __all__ = ["audit_membership"]
 
 
 def audit_membership(
     target: Callable[..., Any],
-    claim: Guarantee,
+    claim: Claim,
     *,
     inputs: Any,
     adjacency: Adjacency | str = AddRemove(),  # noqa: B008 (frozen)
@@ -43,5 +43,9 @@ def audit_membership(
                 with_, without = [person, *base[1:]], list(base)
             else:
                 with_, without = [*base, person], list(base)
-            pairs.append(Pair(shape.build(with_), shape.build(without), "one person in the table", person))
+            pairs.append(
+                Pair(
+                    shape.build(with_), shape.build(without), f"one person in the table: {abridged(person, 80)}", person
+                )
+            )
     return audit(target, claim, pairs=pairs, **options)

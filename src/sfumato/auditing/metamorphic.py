@@ -54,5 +54,5 @@ def audit_rowwise(function: Callable[[list[Any]], Sequence[Any]], records: Seque
                     words="what becomes of the first row changes with the other row",
                     epsilon=float("inf"),
                 )
-    tried = Attempt("row by row", f"{len(records) ** 2} pairs of rows", runs, 0.0)
+    tried = Attempt("row by row", f"{len(records) ** 2} pairs of rows", runs)
     return Finding(name_of(function), "acts row by row", None, (tried,))

@@ -7,13 +7,14 @@ distance at most 1: histograms, and lists of query answers each of which moves b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
+from sfumato.auditing.findings import abridged
 from sfumato.auditing.metamorphic import permutations
 from sfumato.auditing.records import CANARY, records_for
 from sfumato.auditing.shapes import Shape, printed, shape_of
@@ -64,16 +65,19 @@ def pairs_for(
     unit: Unit,
     records: Sequence[Any] | None,
     bounds: tuple[float, float] | None,
+    fixed_size: bool = False,
 ) -> list[Pair]:
-    """Neighboring pairs around the examples, ordinary ones first."""
+    """Neighboring pairs around the examples, ordinary ones first; `fixed_size` keeps to the examples' sizes."""
     if relation in ("l1", "l2", "linf"):
         return list(islice(_vectors(examples, relation), MOST))
     shape, rows = shape_of(examples[0])
     others = [shape_of(example)[1] for example in examples[1:]]
     pool = list(records) if records is not None else records_for(shape, [*rows, *chain.from_iterable(others)], bounds)
-    streams = [_of_tables(shape, [rows, *others], pool, relation)]
+    bases = _sized if fixed_size else _bases
+    streams = [_of_tables(shape, [rows, *others], pool, relation, bases)]
     if isinstance(unit, Person):
-        streams = [_of_people(shape, rows, pool, relation, unit)]
+        around = (rows,) if fixed_size else (rows, [], rows[:1])
+        streams = [_of_people(shape, rows, around, pool, relation, unit)]
     elif relation == AddRemove.name:
         streams.append(_permuted(shape, [rows, *others], pool))
     return list(islice(_merged(streams), OF_TABLES if shape.kind == "table" else MOST))
@@ -97,8 +101,10 @@ def _merged(streams: list[Iterator[Pair]]) -> Iterator[Pair]:
         turns = left
 
 
-def _of_tables(shape: Shape, tables: list[list[Any]], pool: list[Any], relation: str) -> Iterator[Pair]:
-    for base in _bases(tables, pool):
+def _of_tables(
+    shape: Shape, tables: list[list[Any]], pool: list[Any], relation: str, bases: Callable[..., Iterator[Any]]
+) -> Iterator[Pair]:
+    for base in bases(tables, pool):
         ordinary = base[1]
         for record in pool if ordinary else pool[:6]:
             if relation == AddRemove.name:
@@ -127,15 +133,19 @@ def _bases(tables: list[list[Any]], pool: list[Any]) -> Iterator[tuple[list[Any]
     yield [pool[k % len(pool)] for k in range(2 * len(pool))], False
 
 
+def _sized(tables: list[list[Any]], pool: list[Any]) -> Iterator[tuple[list[Any], bool]]:
+    """Tables of the sizes of the given ones."""
+    yield from ((rows, True) for rows in tables)
+    for size in dict.fromkeys(map(len, tables)):
+        yield [pool[k % len(pool)] for k in range(size)], True
+        yield from (([record] * size, False) for record in pool)
+
+
 def _added(shape: Shape, rows: list[Any], record: Any, position: int) -> Pair:
     more = [*rows[:position], record, *rows[position:]]
     where = "the end" if position else "the front"
-    return Pair(
-        shape.build(more),
-        shape.build(rows),
-        f"a table of {len(rows)} rows with one more at {where}",
-        record,
-    )
+    words = f"a table of {len(rows)} rows with one more at {where}: {abridged(record, 80)}"
+    return Pair(shape.build(more), shape.build(rows), words, record)
 
 
 def _replaced(shape: Shape, rows: list[Any], record: Any, pool: list[Any]) -> Iterator[Pair]:
@@ -145,11 +155,13 @@ def _replaced(shape: Shape, rows: list[Any], record: Any, pool: list[Any]) -> It
                 continue
             one = [*rows[:position], record, *rows[position + 1 :]]
             two = [*rows[:position], other, *rows[position + 1 :]]
-            words = f"row {position} of {len(rows)} replaced"
+            words = f"row {position} of {len(rows)} replaced: {abridged(record, 80)} for {abridged(other, 80)}"
             yield Pair(shape.build(one), shape.build(two), words, record)
 
 
-def _of_people(shape: Shape, rows: list[Any], pool: list[Any], relation: str, unit: Person) -> Iterator[Pair]:
+def _of_people(
+    shape: Shape, rows: list[Any], around: Sequence[list[Any]], pool: list[Any], relation: str, unit: Person
+) -> Iterator[Pair]:
     """One person with several rows, alike and spread over all groups."""
     if unit.column not in shape.columns:
         raise ParameterError(f"inputs have no column {unit.column!r}; unit names the column of persons")
@@ -163,17 +175,15 @@ def _of_people(shape: Shape, rows: list[Any], pool: list[Any], relation: str, un
     size = max(unit.rows, 3)
     groups = [[of(record, stranger)] * size for record in pool]
     groups += [[of(record, stranger) for record in pool[k : k + size]] for k in range(0, len(pool), 2)]
-    for base in (rows, [], rows[:1]):
+    for base in around:
         for group in groups:
             mine = [*base, *group]
             if relation == Replace.name:
-                yield Pair(
-                    shape.build(mine),
-                    shape.build([*base, of(pool[0], stranger)]),
-                    "a person's rows changed",
-                )
+                words = f"a person's rows changed: {abridged(group, 80)} for {abridged(pool[0], 80)}"
+                yield Pair(shape.build(mine), shape.build([*base, of(pool[0], stranger)]), words)
             else:
-                yield Pair(shape.build(mine), shape.build(base), f"a person with {len(group)} rows added")
+                words = f"a person with {len(group)} rows added: {abridged(group, 80)}"
+                yield Pair(shape.build(mine), shape.build(base), words)
 
 
 def _permuted(shape: Shape, tables: list[list[Any]], pool: list[Any]) -> Iterator[Pair]:
@@ -185,7 +195,7 @@ def _permuted(shape: Shape, tables: list[list[Any]], pool: list[Any]) -> Iterato
             yield Pair(
                 shape.build([*order, pool[0]]),
                 shape.build(rows),
-                "rows permuted, one more",
+                f"rows permuted, one more: {abridged(pool[0], 80)}",
                 pool[0],
             )
 

@@ -21,10 +21,11 @@ from scipy.optimize import linprog
 
 from sfumato.auditing.findings import Attempt, Evidence, Finding
 from sfumato.auditing.limits import clopper_pearson, points
-from sfumato.auditing.reporting import shown, source_of
+from sfumato.auditing.reporting import shown
 from sfumato.auditing.running import Runner, name_of
+from sfumato.auditing.sources import source_of
 from sfumato.errors import ParameterError
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import Claim
 
 __all__ = [
     "DECODERS",
@@ -80,7 +81,7 @@ DECODERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def audit_reconstruction(
     target: Callable[..., Any],
     queries: np.ndarray,
-    claim: Guarantee,
+    claim: Claim,
     *,
     seconds: float = 60.0,
     alpha: float = 1e-6,
@@ -115,7 +116,7 @@ def audit_reconstruction(
     low = clopper_pearson(hits, trials, alpha)[0]
     shown_epsilon = math.log(max(low - delta, 1e-300) / max(1 - low, 1e-300)) if low > delta else 0.0
     words = f"{best} guesses {hits} of {trials} secret bits"
-    tried = Attempt("reconstruction", words, runner.runs, max(epsilon, shown_epsilon))
+    tried = Attempt("reconstruction", words, runner.runs)
     name, spent = name_of(target), time.perf_counter() - start
     if low <= (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)):
         return Finding(name, claim, None, (tried,), seconds=spent)
@@ -166,7 +167,7 @@ def _round(
     return decoder(matrix, answers) == bits, bits
 
 
-def _script(target: Callable[..., Any], matrix: np.ndarray, claim: Guarantee) -> str:
+def _script(target: Callable[..., Any], matrix: np.ndarray, claim: Claim) -> str:
     return "\n".join(
         [
             "import numpy as np",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sfumato.auditing.findings import Attempt, Evidence, Finding
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.auditing.sources import source_of
+from sfumato.privacy.guarantees import Claim
 
 __all__ = ["exact_finding", "script_for", "shown"]
 
@@ -20,24 +19,22 @@ def shown(data: Any) -> str:
     if isinstance(data, np.ndarray):
         return f"np.array({data.tolist()!r}, dtype=np.{data.dtype.name})"
     if hasattr(data, "column_names") and hasattr(data, "to_pydict"):
-        return f"pa.table({data.to_pydict()!r})"
+        schema = ", ".join(f"({field.name!r}, {_kind(field.type)})" for field in data.schema)
+        return f"pa.table({data.to_pydict()!r}, schema=pa.schema([{schema}]))"
     if hasattr(data, "columns") and hasattr(data, "to_dict"):
         kinds = {str(name): str(kind) for name, kind in data.dtypes.items()}
         return f"pd.DataFrame({data.to_dict('list')!r}).astype({kinds!r})"
     return repr(data)
 
 
-def source_of(target: Callable[..., Any]) -> str:
-    """Lines that bring the target back: an import where that is possible, otherwise its source."""
-    module, name = getattr(target, "__module__", None), getattr(target, "__qualname__", "")
-    if module and module != "__main__" and name.isidentifier():
-        return f"from {module} import {name} as target"
-    try:
-        text = textwrap.dedent(inspect.getsource(target))
-    except (OSError, TypeError):
-        return "# Put the audited callable here.\nfrom your_module import target"
-    quoted = textwrap.indent(text, "# ")
-    return f"# Put the audited callable here; its source was:\n{quoted}from your_module import target"
+def _kind(kind: Any) -> str:
+    """Python source of an Arrow type."""
+    if hasattr(kind, "value_type"):
+        return f"pa.list_({_kind(kind.value_type)})"
+    if hasattr(kind, "num_fields") and kind.num_fields:
+        parts = ", ".join(f"({kind[k].name!r}, {_kind(kind[k].type)})" for k in range(kind.num_fields))
+        return f"pa.struct([{parts}])"
+    return f"pa.type_for_alias({str(kind)!r})"
 
 
 def script_for(
@@ -59,6 +56,7 @@ def script_for(
     return "\n".join(
         [
             '"""Reproduces evidence against a privacy claim."""',
+            "import datetime",
             "from math import inf, nan",
             "",
             "import numpy as np",
@@ -85,7 +83,7 @@ def script_for(
 
 def exact_finding(
     name: str,
-    claim: Guarantee | str,
+    claim: Claim | str,
     *,
     attack: str,
     neighbors: tuple[Any, Any],
@@ -99,4 +97,4 @@ def exact_finding(
 ) -> Finding:
     """Evidence by computation: no sampling, no error rate."""
     evidence = Evidence(attack, neighbors, relation, words, event or bool, epsilon, delta, 0.0, rates, 0, script)
-    return Finding(name, claim, evidence, (Attempt(attack, words, 0, 0.0),))
+    return Finding(name, claim, evidence, (Attempt(attack, words, 0),))

@@ -72,7 +72,7 @@ class Runner:
         self.target = target
         self.rng = generator(seed)
         self.children = 0
-        self._generator, self._seed = generator, seed
+        self.generator, self.seed = generator, seed
         self.runs = 0
         self.spent = 0.0
         self.batch = getattr(target, "batch", None)
@@ -89,8 +89,8 @@ class Runner:
 
     def reseed(self) -> None:
         """New states for the generators within reach, different in every child."""
-        seed = (self._seed * 1_000_003 + self.children) % 2**32
-        self.rng = self._generator(seed)
+        seed = (self.seed * 1_000_003 + self.children) % 2**32
+        self.rng = self.generator(seed)
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002 (the target may use the global generator)
 

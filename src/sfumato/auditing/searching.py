@@ -2,7 +2,8 @@
 
 Training runs are shared by all pairs that have an input in common.  In each round all pairs are screened,
 the best are searched, every suspicion that fresh runs can settle soon is put to the test at once, and the
-better third goes on with four times the runs.
+better third goes on with four times the runs.  When the last of them has shown nothing and time is left, all pairs
+begin again, with fresh and more runs: what chance hid in one pass may show in the next.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing import clock
-from sfumato.auditing.confirming import Draw, Errors, Outcome, confirm, least_epsilon, runs_needed
+from sfumato.auditing.confirming import LINGER, Errors, Outcome, confirm, least_epsilon, runs_needed
+from sfumato.auditing.crew import Crew
 from sfumato.auditing.events import Suspicion, search
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.screening import Screen
@@ -27,6 +29,7 @@ ROUNDS = (40, 160, 640, 2560, 10240, 40960, 163840, 655360)
 SEARCHED = (6, 5, 4, 3, 2, 2, 1, 1)  # pairs that get a full search in each round
 STORED = 40_000_000  # numbers kept in training samples at most
 TRAINED = 0.2  # of the remaining time, what the next round of training may take
+REST, LATEST = 0.03, 3  # of the time, what is not worth another pass; the round with which late passes begin
 BIG = 5000  # runs beyond which screening adds nothing to the search
 
 
@@ -61,16 +64,18 @@ class _Search:
 
     def __init__(
         self,
-        draw: Draw,
+        crew: Crew,
         pairs: Sequence[Pair],
         points: tuple[tuple[float, float], ...],
         errors: Errors,
         bits: bool,
         deadline: float,
+        linger: float,
     ) -> None:
-        self.draw, self.points, self.errors, self.bits = draw, points, errors, bits
-        self.deadline = deadline
+        self.crew, self.points, self.errors, self.bits = crew, points, errors, bits
+        self.deadline, self.linger = deadline, linger
         self.result = Hunt()
+        self.pairs = pairs
         self.leads = _leads(pairs)
         self.drawing = 0.0
 
@@ -81,17 +86,26 @@ class _Search:
         return self.drawing / max(self.result.runs, 1)
 
     def run(self) -> Hunt:
-        for step, size in enumerate(ROUNDS):
+        total = self.left()
+        for first in range(len(ROUNDS)):
+            if self._pass(min(first, LATEST)) or self.left() < REST * total:
+                break
+            self.leads = _leads(self.pairs)
+            self.result.samples.clear()
+        return self.result
+
+    def _pass(self, first: int) -> bool:
+        """All rounds from `first` on over all pairs, and what time allows for the best."""
+        for step, size in list(enumerate(ROUNDS))[first:]:
             self._sample(size, 0.3 * self.left())
             self._rank(size, step)
             if self._settle(size):
-                return self.result
+                return True
             self._cut(size)
             cost = 2 * len(self.leads) * 4 * size * self.pace()
             if self.left() <= 0 or cost > TRAINED * self.left() or self._full(4 * size):
                 break
-        self._finish()
-        return self.result
+        return self._finish()
 
     def _sample(self, size: int, allowed: float) -> None:
         """Bring the samples of all leads to `size` runs; leads that time forbids are dropped."""
@@ -114,7 +128,7 @@ class _Search:
 
     def _draw(self, data: Any, count: int) -> Any:
         start = clock.now()
-        fresh = self.draw(data, count)
+        fresh = self.crew.runner.draw(data, count)
         self.drawing += clock.now() - start
         self.result.runs += count
         return fresh
@@ -175,7 +189,8 @@ class _Search:
         """One attempt on fresh runs; the error it may make is spent whatever it finds."""
         assert lead.suspicion is not None
         alpha = self.errors.next()
-        outcome = confirm(self.draw, lead.inputs, lead.suspicion, alpha, deadline=deadline, most=most)
+        look = self.crew.look
+        outcome = confirm(look, lead.inputs, lead.suspicion, alpha, deadline=deadline, most=most, linger=self.linger)
         trials = outcome.counts.trials
         self.result.runs += 2 * trials
         power = least_epsilon(outcome.counts.rates, trials, lead.suspicion.claim, alpha)
@@ -185,27 +200,29 @@ class _Search:
             self.result.outcome = outcome
         return outcome.refuted
 
-    def _finish(self) -> None:
+    def _finish(self) -> bool:
         """What time is left goes to the best leads, most of it to the first."""
         chosen = [lead for lead in self.leads if lead.suspicion is not None][:2]
         for k, lead in enumerate(chosen):
             if self.left() <= 0 and k:
-                return
+                return False
             if self._try(lead, self.deadline, math.inf):
-                return
+                return True
+        return False
 
 
 def hunt(
-    draw: Draw,
+    crew: Crew,
     pairs: Sequence[Pair],
     points: tuple[tuple[float, float], ...],
     errors: Errors,
     *,
     bits: bool,
     deadline: float,
+    linger: float = LINGER,
 ) -> Hunt:
-    """Search all pairs for an event until `deadline`; stop at the first that fresh runs confirm."""
-    return _Search(draw, pairs, points, errors, bits, deadline).run()
+    """Search all pairs for an event until `deadline`; stop `linger` seconds after the first that fresh runs confirm."""
+    return _Search(crew, pairs, points, errors, bits, deadline, linger).run()
 
 
 def _leads(pairs: Sequence[Pair]) -> list[_Lead]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.auditing.findings import Attempt, Finding
+from sfumato.auditing.findings import Attempt, Finding, abridged
 from sfumato.auditing.neighbors import Pair, explicit, pairs_for, relation_of
-from sfumato.auditing.reporting import exact_finding, shown, source_of
+from sfumato.auditing.reporting import exact_finding, shown
 from sfumato.auditing.running import Raised, Runner, name_of
 from sfumato.auditing.shapes import shape_of
+from sfumato.auditing.sources import source_of
 from sfumato.errors import ParameterError
 from sfumato.privacy.adjacency import AddRemove, Adjacency, Replace, Row, Unit
 
@@ -67,7 +68,7 @@ def audit_sensitivity(
     claim = f"sensitivity {claimed:g} in {norm}"
     if worst <= claimed * (1 + 1e-9):
         words = f"{len(found)} pairs of neighbors, the largest move was {worst:.6g}"
-        return Finding(name_of(function), claim, None, (Attempt("sensitivity", words, runner.runs, claimed),))
+        return Finding(name_of(function), claim, None, (Attempt("sensitivity", words, runner.runs),))
     return exact_finding(
         name_of(function),
         claim,
@@ -104,10 +105,12 @@ def _small(
         for table in product(pool, repeat=size):
             if relation == AddRemove.name:
                 for record in pool:
-                    yield Pair(shape.build([*table, record]), shape.build(list(table)), "one more row")
+                    yield Pair(
+                        shape.build([*table, record]), shape.build(list(table)), f"one more row: {abridged(record, 80)}"
+                    )
             elif size:
                 for record in pool:
-                    words = f"row 0 of {size} replaced"
+                    words = f"row 0 of {size} replaced: {abridged(record, 80)} for {abridged(table[0], 80)}"
                     yield Pair(shape.build([record, *table[1:]]), shape.build(list(table)), words)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.auditing.auditor import audit
 from sfumato.auditing.findings import Finding
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import Claim
 
 __all__ = ["Target", "audit_table", "render"]
 
@@ -23,7 +23,7 @@ class Target:
 
     name: str
     run: Callable[..., Any]
-    claim: Guarantee
+    claim: Claim
     options: Mapping[str, Any] = field(default_factory=dict)
     by: Callable[..., Finding] = audit
 

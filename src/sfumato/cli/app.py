@@ -131,16 +131,42 @@ def show(
 def audit(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="module:function, or a plan.", show_default=False)],
     release: Annotated[str | None, typer.Option(help="The release of the plan to attack.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The claim's epsilon.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The claim's epsilon; without a claim, the largest that can be shown.")
+    ] = None,
     delta: Annotated[float | None, typer.Option(help="The claim's delta.")] = None,
     rho: Annotated[float | None, typer.Option(help="The claim's rho, instead of epsilon.")] = None,
     seconds: Annotated[float, typer.Option(help="How long to look for evidence.")] = 60.0,
+    adjacency: Annotated[
+        str, typer.Option(help="Neighbors of a function: add-remove, replace, l1, l2 or linf.")
+    ] = "add-remove",
+    inputs: Annotated[str | None, typer.Option(help="An example of a function's data, such as '[1.0, 2.5]'.")] = None,
+    bounds: Annotated[
+        tuple[float, float] | None, typer.Option(help="The lowest and highest value of a function's records.")
+    ] = None,
+    fixed_size: Annotated[
+        bool, typer.Option("--fixed-size", help="Under replace: only tables of the inputs' size.")
+    ] = False,
+    real_arithmetic: Annotated[
+        bool, typer.Option("--real-arithmetic", help="The claim assumes real numbers: set low bits of floats aside.")
+    ] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="Stop at the first evidence, without a sharper epsilon.")
+    ] = False,
+    cores: Annotated[int | None, typer.Option(help="Processes that share the runs; all cores by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Attack a privacy claim; exit code 1 when there is evidence against it.  No evidence proves nothing."""
-    from sfumato.cli.audit import run
+    """Attack a privacy claim, or show the largest epsilon without one.  No evidence proves nothing.
 
-    run(target, release, (epsilon, delta, rho), seconds, json)
+    The exit code is 1 when there is evidence against a claim; then the output is a script that reproduces it.
+    """
+    import os
+
+    from sfumato.cli.audit import Wanted, run
+
+    used = len(os.sched_getaffinity(0)) if cores is None else cores
+    wanted = Wanted(seconds, adjacency, inputs, bounds, real_arithmetic, fixed_size, stop, used)
+    run(target, release, (epsilon, delta, rho), wanted, json)
 
 
 @app.command(epilog="Example: sfumato collect browser.toml reports/*.sfr")

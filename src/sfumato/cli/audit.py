@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from sfumato.auditing import Finding
+from sfumato.auditing import Finding, largest_epsilon
 from sfumato.auditing import audit as attack
 from sfumato.cli.console import print_json
 from sfumato.cli.neighbors import neighbors
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
-from sfumato.plans import Plan, PlannedRelease, read_plan
+from sfumato.plans import read_plan
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 
-__all__ = ["ClaimRefuted", "run"]
+__all__ = ["ClaimRefuted", "Released", "Wanted", "run"]
 
 Amounts = tuple[float | None, float | None, float | None]
 
@@ -26,33 +28,77 @@ class ClaimRefuted(SfumatoError):
     """There is evidence against the claim."""
 
 
-def run(target: str, release: str | None, amounts: Amounts, seconds: float, as_json: bool) -> None:
-    """Print what was found; evidence against the claim is an error."""
-    claim = _claim(*amounts)
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked of an audit, beside its target and its claim."""
+
+    seconds: float = 60.0
+    adjacency: str = "add-remove"
+    inputs: str | None = None
+    bounds: tuple[float, float] | None = None
+    real_arithmetic: bool = False
+    fixed_size: bool = False
+    stop: bool = False
+    cores: int = 1
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of `audit` for a function."""
+        return {
+            "adjacency": self.adjacency, "inputs": _example(self.inputs), "bounds": self.bounds,
+            "fixed_size": self.fixed_size, **self.effort(),
+        }  # fmt: skip
+
+    def effort(self) -> dict[str, Any]:
+        """The arguments of `audit` for any target."""
+        return {"seconds": self.seconds, "sharpen": not self.stop, "cores": self.cores}
+
+
+def run(target: str, release: str | None, amounts: Amounts, wanted: Wanted, as_json: bool) -> None:
+    """Print what was found; evidence against the claim is an error, and the script that reproduces it the output."""
+    claim = _claim(*amounts, wanted.real_arithmetic)
     if Path(target).suffix.lower() in (".toml", ".json"):
-        finding = _attack_plan(Path(target), release, claim, seconds)
+        if claim is None and amounts[1] is not None:
+            raise ParameterError("--delta needs --epsilon beside it; without both, the plan's own claim is attacked")
+        finding = _attack_plan(Path(target), release, claim, wanted)
     elif claim is None:
-        raise ParameterError("an audit needs the claim: give --epsilon, --epsilon with --delta, or --rho")
+        options = wanted.options() | {"real_arithmetic": wanted.real_arithmetic, "delta": amounts[1] or 0.0}
+        options.pop("sharpen")
+        finding = largest_epsilon(_callable(target), **options)
     else:
-        finding = attack(_callable(target), claim, seconds=seconds)
+        finding = attack(_callable(target), claim, **wanted.options())
     if as_json:
         print_json(_record(finding))
+    elif not finding.refuted:
+        print(finding)
+    elif finding.evidence is not None:
+        print(finding.evidence.script)
     if finding.refuted:
         raise ClaimRefuted(str(finding))
-    if not as_json:
-        print(finding)
 
 
-def _claim(epsilon: float | None, delta: float | None, rho: float | None) -> Guarantee | None:
+def _example(text: str | None) -> Any:
+    """The value that --inputs writes down."""
+    if text is None:
+        return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise ParameterError("--inputs must be a Python list of rows, such as [1.0, 2.5] or [(1, 'a')]") from None
+
+
+def _claim(epsilon: float | None, delta: float | None, rho: float | None, real: bool) -> Guarantee | None:
+    assumptions = frozenset({"real-arithmetic"} if real else ())
     if rho is not None and (epsilon is not None or delta is not None):
         raise ParameterError("give --rho alone, or --epsilon with or without --delta")
     if rho is not None:
-        return Concentrated(rho)
+        return Concentrated(rho, assumptions=assumptions)
     if epsilon is None:
-        if delta is not None:
-            raise ParameterError("--delta needs --epsilon beside it")
         return None
-    return Pure(epsilon) if delta is None else Approximate(epsilon, delta)
+    return (
+        Pure(epsilon, assumptions=assumptions)
+        if delta is None
+        else Approximate(epsilon, delta, assumptions=assumptions)
+    )
 
 
 def _callable(target: str) -> Callable[..., Any]:
@@ -69,32 +115,38 @@ def _callable(target: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", found)
 
 
-def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, seconds: float) -> Finding:
+def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, wanted: Wanted) -> Finding:
+    if wanted != Wanted(wanted.seconds, real_arithmetic=wanted.real_arithmetic, stop=wanted.stop, cores=wanted.cores):
+        raise ParameterError("a plan says what its rows and neighbors are; --adjacency, --inputs, --bounds and "
+                             "--fixed-size are for module:function")  # fmt: skip
     plan = read_plan(path)
     if name is None:
         known = ", ".join(repr(release.name) for release in plan.releases)
         raise ParameterError(f"--release is missing: which release of the plan? It has {known}")
-    target = _Released(plan, plan.release(name))
+    target = Released(path, name)
     pairs = neighbors(plan.schema)
     for pair in pairs:
         for data in pair:
             target.answer(data)  # before the clock starts, so that all of it goes into the attack
-    return attack(target, claim or target.mechanism.guarantee(), pairs=pairs, seconds=seconds)
+    return attack(target, claim or target.mechanism.guarantee(), pairs=pairs, **wanted.effort())
 
 
-class _Released:
+class Released:
     """A planned release as a function of a table.  Exact answers are kept, since they are the same each time."""
 
-    def __init__(self, plan: Plan, planned: PlannedRelease) -> None:
+    def __init__(self, path: Path | str, name: str) -> None:
         from sfumato.planner import best
         from sfumato.queries import bind
         from sfumato.queries.keys import Keys
         from sfumato.randomness import secure
 
+        plan = read_plan(Path(path))
+        planned = plan.release(name)
         question = bind(planned.query, plan.schema)
         if isinstance(question, Keys):
             raise UnsupportedQuery(f"release {planned.name!r} discovers its keys; audit it as module:function")
         self.name, self.plan, self.question = planned.name, plan, question
+        self.source = f"from sfumato.cli.audit import Released\n\ntarget = Released({str(path)!r}, {name!r})"
         self.mechanism: Any = best(question, planned.spend)
         self.rng = secure()
         self.answers: dict[str, Any] = {}
@@ -117,8 +169,9 @@ def _record(finding: Finding) -> dict[str, Any]:
     found = finding.evidence
     return {
         "target": finding.target,
-        "claim": repr(finding.claim),
+        "claim": None if finding.claim is None else repr(finding.claim),
         "refuted": finding.refuted,
+        "epsilon": finding.epsilon,
         "evidence": None
         if found is None
         else {
@@ -126,7 +179,10 @@ def _record(finding: Finding) -> dict[str, Any]:
             "relation": found.relation, "rates": list(found.rates), "trials": found.trials, "script": found.script,
         },
         "tried": [
-            {"attack": a.attack, "tried": a.tried, "runs": a.runs, "power": a.power if math.isfinite(a.power) else None}
+            {
+                "attack": a.attack, "tried": a.tried, "runs": a.runs, "reach": a.reach,
+                "power": a.power if a.power is not None and math.isfinite(a.power) else None,
+            }
             for a in finding.tried
         ],
         "timing": finding.timing,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from sfumato.privacy.adjacency import Person, Replace
 from sfumato.schema import Schema
-from sfumato.spaces import Categories, Dates, Integers, Interval, Space, Subsets
+from sfumato.spaces import Box, Categories, Curves, Dates, Integers, Interval, Record, Space, Subsets
 
 __all__ = ["invented", "neighbors"]
 
@@ -36,6 +37,10 @@ def _value(space: Space, kind: int) -> Any:
     """A value of that kind in a space."""
     if kind == KINDS - 1:
         return None
+    if isinstance(space, Record):
+        return {name: _value(part, kind) for name, part in space.parts.items()}
+    if isinstance(space, Box | Curves):
+        return _array(space, kind)
     if isinstance(space, Dates):
         first, last = space.lattice.low, space.lattice.high
         return space.date((first, last, (first + last) // 2, first + (last - first) // 4)[kind])
@@ -47,6 +52,26 @@ def _value(space: Space, kind: int) -> Any:
     if isinstance(space, Subsets):
         return list((space.of[:0], space.of[: space.cap], space.of[:1], space.of[-1:])[kind])
     return ("a", "b", "a", "c")[kind]
+
+
+def _array(space: Box | Curves, kind: int) -> Any:
+    """Entries all lowest, all highest, in turn, and rising."""
+    shape = space.shape if isinstance(space, Box) else (len(space.points),)
+    low, high = space.lattice.low_value, space.lattice.high_value
+    size = math.prod(shape)
+    entries: list[Any] = (
+        [low] * size,
+        [high] * size,
+        [(low, high)[k % 2] for k in range(size)],
+        _rising(low, high, size),
+    )[kind]
+    for side in reversed(shape[1:]):
+        entries = [entries[k : k + side] for k in range(0, len(entries), side)]
+    return entries
+
+
+def _rising(low: float, high: float, size: int) -> list[float]:
+    return [low + (high - low) * k / max(size - 1, 1) for k in range(size)]
 
 
 def invented(schema: Schema, rows: list[dict[str, Any]]) -> Any:
@@ -63,6 +88,13 @@ def invented(schema: Schema, rows: list[dict[str, Any]]) -> Any:
 def _kind(space: Space | None) -> Any:
     import pyarrow as pa
 
+    if isinstance(space, Record):
+        return pa.struct([(name, _kind(part)) for name, part in space.parts.items()])
+    if isinstance(space, Box | Curves):
+        kind = pa.float64()
+        for _ in space.shape if isinstance(space, Box) else "1":
+            kind = pa.list_(kind)
+        return kind
     if isinstance(space, Dates):
         return pa.date32()
     if isinstance(space, Interval | Integers):
