@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 
 # From the bottom up; a module may import its own layer and those before it.
 LAYERS = (
-    "errors", "numeric", "elimination",
-    "version", "disk", "randomness", "privacy", "spaces", "schema", "sampling", "curves",
+    "errors", "numeric", "elimination", "version", "visible",
+    "disk", "randomness", "privacy", "spaces", "schema", "sampling", "curves",
     "statements", "certificate", "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis",
     "archive", "local", "auditing", "engines", "ledger", "publishing", "orders", "session",
     "plans", "report", "cli",

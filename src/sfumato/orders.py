@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.archive import must_read_back
 from sfumato.bounds import certify
 from sfumato.certificate import Certificate, NoBoundKnown
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.ledger.entries import label
 from sfumato.numeric import ceil_float
 from sfumato.planner import Option, options
@@ -24,6 +24,8 @@ from sfumato.schema import Schema
 from sfumato.statements import Accuracy
 
 __all__ = ["Order", "Preview", "identify", "order", "preview", "previewed"]
+
+ANSWERS = ("estimate", "low", "high", "rank", "item", "probability")  # columns of a release's table
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,14 @@ def order(
     _must_be_query(query)
     ranked = _ranked(bind(query, schema), spend, frozenset(allow))
     parts = tuple((found[0], question) for found, question in ranked)
+    _must_be_tabular(parts[-1][1])
     record = query.to_record()
     _must_read_back(query, record)
     for option, question in parts:
         must_read_back(option.mechanism, question)
     identity = identify(query, schema, spend)
     described = {"query": record, "mechanisms": [option.mechanism.to_record() for option, _ in parts]}
-    title = label("name", query.name if name is None else name)
+    title = _title(query.name) if name is None else label("name", name)
     return Order(title, identity, _claim(parts), spend, described | identity.described(), parts, tuple(ranked[-1][0]))
 
 
@@ -148,11 +151,31 @@ def _claim(parts: tuple[tuple[Option, Any], ...]) -> Guarantee:
     return Approximate(epsilon, ceil_float(sum((Fraction(getattr(c, "delta", 0)) for c in claims), Fraction(0))))
 
 
+def _title(own: str) -> str:
+    """The question's own name, where a ledger can keep it."""
+    try:
+        return label("name", own)
+    except ParameterError:
+        raise ParameterError(
+            "the question in words is too long, or not printable, to be the name of a release; give it one with name="
+        ) from None
+
+
 def _must_be_query(query: object) -> None:
     if not isinstance(query, Query):
         raise ParameterError(
             f"query must be a question such as sfumato.count() or sfumato.mean('age'), got {type(query).__name__}"
         )
+
+
+def _must_be_tabular(question: Any) -> None:
+    """Refuse keys whose columns would hide those of the answers."""
+    for key in question.cells.keys:
+        if key.column in ANSWERS:
+            raise SchemaError(
+                f"column {key.column!r} cannot be a key, since the table of the release has its answers under that "
+                "name; rename the column in the data and in the schema"
+            )
 
 
 def _must_read_back(query: Query, record: dict[str, Any]) -> None:

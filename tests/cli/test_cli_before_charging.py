@@ -53,6 +53,13 @@ def test_a_changed_question_under_an_old_name_is_found_by_plan_and_before_any_ch
     assert charges(place) == 1
 
 
+def test_a_dataset_that_no_ledger_can_keep_is_found_by_plan(place, run):
+    text = (place / "plan.toml").read_text().replace("size = 300", 'size = 300\ndataset = "a\\u0007b"')
+    (place / "plan.toml").write_text(text)
+    for command in (("plan", "plan.toml"), ("publish", "plan.toml", "--out", "out")):
+        assert "dataset must be printable" in run(*command).err
+
+
 # a new ledger
 
 

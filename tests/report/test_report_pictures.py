@@ -100,7 +100,7 @@ def test_release_plot_is_the_same_picture(releases):
 
 def test_error_bars_are_the_release_s_own(releases):
     rows = plot_release(releases["by state"]).to_dict()["data"]["values"]
-    drawn = {row["state"]: (row["low"], row["high"]) for row in rows}
+    drawn = {row["cell"]: (row["low"], row["high"]) for row in rows}
     columns = releases["by state"].table().to_pydict()
     wanted = dict(zip(columns["state"], zip(columns["low"], columns["high"], strict=True), strict=True))
     assert drawn == wanted
@@ -204,3 +204,11 @@ def test_importing_the_report_does_not_import_altair():
     loaded = json.loads(done.stdout)
     assert "sfumato.report.plots" in loaded
     assert not {"altair", "vl_convert", "ibis"} & set(loaded)
+
+
+def test_the_page_promises_no_more_than_holds_after_the_next_charge(session, tmp_path):
+    release = session.release(sf.count(), spend=sf.Pure(0.1), name="first of two")
+    page = re.sub(r"\s+", " ", write_report([release], session.ledger, tmp_path / "page.html").read_text())
+    assert "when this page was written" in page
+    assert "what is released later adds to it" in page
+    assert f"stays within its budget {cost(session.ledger.terms.budget)}" in page

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.cli.console import table
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.release import Release
 from sfumato.report.answers import Answers, answers, cost
@@ -18,22 +19,13 @@ SHOWN = 4  # cells of a grouped release
 
 def answer_table(releases: Sequence[Release], stored: Mapping[str, str] = MappingProxyType({})) -> Any:
     """One block for each release."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("release", overflow="fold")
-    table.add_column("")
-    table.add_column("answer", justify="right")
-    table.add_column("95% interval", justify="right")
-    table.add_column("cost")
-    table.add_column("certificate")
+    shown = table("release", "", "answer", "95% interval", "cost", "certificate", right=(2, 3), fold=True)
     for release in releases:
         paid = price(release.name, release.guarantee, stored)
         for place, cells in enumerate(_rows(release)):
             first = (release.name, paid, certified(release.certificate)) if place == 0 else ("", "", "")
-            table.add_row(first[0], *cells, first[1], first[2])
-    return table
+            shown.add_row(first[0], *cells, first[1], first[2])
+    return shown
 
 
 def price(name: str, claim: Guarantee, stored: Mapping[str, str]) -> str:
@@ -43,22 +35,17 @@ def price(name: str, claim: Guarantee, stored: Mapping[str, str]) -> str:
 
 def full_table(shown: Answers) -> Any:
     """Every row of one release."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, numeric in zip(shown.headings, shown.numeric, strict=True):
-        table.add_column(heading, justify="right" if numeric else "left")
+    whole = table(*shown.headings, right=[place for place, number in enumerate(shown.numeric) if number])
     for row in shown.rows:
-        table.add_row(*row)
-    return table
+        whole.add_row(*row)
+    return whole
 
 
 def _rows(release: Release) -> list[tuple[str, str, str]]:
     """(cell, answer, interval) of the largest answers, or of all when they are few."""
     columns = release.table().to_pydict()
     shown = answers(release)
-    rows = [_cell(release, dict(zip(shown.headings, row, strict=True))) for row in shown.rows]
+    rows = [_cell(shown.kinds, row) for row in shown.rows]
     keys = release.question.cells.keys
     if len(rows) > SHOWN + 1 and not keys and _is_function(release):  # some of its points, in order
         rows = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN]
@@ -78,10 +65,13 @@ def _by_size(release: Release, keys: tuple[Any, ...]) -> bool:
     return bool(keys) and release.question.query.kind != "workload" and keys[0].starts is None
 
 
-def _cell(release: Release, row: dict[str, str]) -> tuple[str, str, str]:
-    answer = row.pop("answer", None) or row.pop("item", "")
-    interval = next((row.pop(name) for name in list(row) if name.endswith("interval")), "")
-    return ", ".join(f"#{text}" if name == "rank" else text for name, text in row.items()), answer, interval
+def _cell(kinds: Sequence[str], row: Sequence[str]) -> tuple[str, str, str]:
+    """The keys, the answer and the interval of one row."""
+    held = list(zip(kinds, row, strict=True))
+    answer = next((text for kind, text in held if kind in ("answer", "item")), "")
+    interval = next((text for kind, text in held if kind == "interval"), "")
+    keys = [f"#{text}" if kind == "rank" else text for kind, text in held if kind in ("key", "rank", "quantile")]
+    return ", ".join(keys), answer, interval
 
 
 def certified(found: Certificate | NoBoundKnown) -> str:

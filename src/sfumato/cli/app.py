@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.console import tolerant
 from sfumato.cli.failures import EXIT_CODES, explain
 
 __all__ = ["app", "main"]
@@ -242,6 +243,7 @@ def ledger_export(
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     chosen = sys.argv[1:] if arguments is None else arguments
+    tolerant()
     try:
         app(args=chosen, prog_name="sfumato")
     except Exception as error:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from sfumato.auditing import Finding, largest_epsilon
 from sfumato.auditing import audit as attack
-from sfumato.cli.console import print_json
+from sfumato.cli.console import print_json, say
 from sfumato.cli.neighbors import neighbors
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.plans import read_plan
@@ -69,9 +69,9 @@ def run(target: str, release: str | None, amounts: Amounts, wanted: Wanted, as_j
     if as_json:
         print_json(_record(finding))
     elif not finding.refuted:
-        print(finding)
+        say(finding)
     elif finding.evidence is not None:
-        print(finding.evidence.script)
+        say(finding.evidence.script)
     if finding.refuted:
         raise ClaimRefuted(str(finding))
 

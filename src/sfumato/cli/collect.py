@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.console import console, print_json, progress_console
+from sfumato.cli.console import print_json, progress_bar, say
 from sfumato.errors import ParameterError, ReportError, SchemaError, SfumatoError
 from sfumato.local.client.wire import HEADER, MAGIC, digest_of
 from sfumato.local.collection.collector import REASONS, Collector, Receipt
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.feeds import add_file
+from sfumato.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -86,7 +87,7 @@ def _collected(collector: Collector, files: list[Path], column: str | None, quie
     with _progress(quiet) as bar:
         task = bar.add_task("", total=sum(path.stat().st_size for path in files))
         for path in files:
-            bar.update(task, description=path.name)
+            bar.update(task, description=visible(path.name))
             if column is not None and path.suffix.lower() in TABLES:
                 from sfumato.engines.reports import add_column
                 from sfumato.engines.sources import open_source
@@ -102,10 +103,9 @@ def _collected(collector: Collector, files: list[Path], column: str | None, quie
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Progress]:
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=progress_console(), disable=quiet, transient=True) as bar:
+    with progress_bar(BarColumn(), DownloadColumn(), TimeRemainingColumn(), quiet=quiet) as bar:
         yield bar
 
 
@@ -126,15 +126,14 @@ def _record(collector: Collector, found: dict[Path, list[Receipt]]) -> dict[str,
 
 
 def _show(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
-    out = console()
     for path, receipts in found.items():
         known = sum(receipt.before for receipt in receipts)
         parts = [f"{_accepted(receipts):,} reports counted"]
         parts += [f"{known:,} messages known already"] if known else []
         parts += [f"refused {count:,} {REASONS[reason]}: {reason}" for reason, count in _refused(receipts).items()]
-        out.print(f"{path}: " + "; ".join(parts), soft_wrap=True)
+        say(f"{path}: " + "; ".join(parts))
     state = collector.state
-    out.print(f"round {state.number} of {collector.collection.name!r} holds {state.reports:,} reports", soft_wrap=True)
+    say(f"round {state.number} of {collector.collection.name!r} holds {state.reports:,} reports")
 
 
 def _complain(collector: Collector, found: dict[Path, list[Receipt]]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
-from sfumato.cli.console import print_json, write_text
+from sfumato.cli.console import print_json, say, write_text
 from sfumato.errors import SchemaError
 from sfumato.plans import BLANK, FORMAT
+from sfumato.visible import visible
 
 __all__ = ["drafted", "run"]
 
@@ -55,12 +55,12 @@ def run(file: Path, table: str | None, out: Path | None, as_json: bool) -> None:
         print_json({"file": str(file), "columns": known, "plan": drafted(file, table, kinds, out)})
         return
     if out is None:
-        print(drafted(file, table, kinds, out), end="")
+        say(drafted(file, table, kinds, out).removesuffix("\n"))
         return
     if out.exists():
         raise SchemaError(f"{out} exists already; choose another name for the plan, or remove it first")
     write_text(out, drafted(file, table, kinds, out))
-    print(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then run: sfumato plan {out}")
+    say(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then run: sfumato plan {out}")
 
 
 def drafted(file: Path, table: str | None, kinds: dict[str, str], out: Path | None) -> str:
@@ -68,19 +68,25 @@ def drafted(file: Path, table: str | None, kinds: dict[str, str], out: Path | No
     dataset = file.name.split(".")[0]
     relative = Path(os.path.relpath(file, out.parent if out is not None else Path()))
     head = HEAD.format(
-        file=file.name, blank=BLANK, format=FORMAT, path=json.dumps(relative.as_posix()), dataset=json.dumps(dataset),
-        table=f"table = {json.dumps(table)}\n" if table else "",
+        file=visible(file.name), blank=BLANK, format=FORMAT, path=_quoted(relative.as_posix()),
+        dataset=_quoted(dataset), table=f"table = {_quoted(table)}\n" if table else "",
     )  # fmt: skip
     named_only = file.suffix.lower() in NAMES_ONLY
     columns = [_column(name, None if named_only else kind) for name, kind in kinds.items()]
-    return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=json.dumps(f"{dataset}.ledger"))
+    return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=_quoted(f"{dataset}.ledger"))
 
 
 def _column(name: str, kind: str | None) -> str:
     """The part for one column."""
     bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     note = f"  # {kind}" if kind else ""
-    return "\n".join([f"[columns.{name if bare else json.dumps(name)}]{note}", *_fields(kind), ""])
+    return "\n".join([f"[columns.{name if bare else _quoted(name)}]{note}", *_fields(kind), ""])
+
+
+def _quoted(text: str) -> str:
+    """A TOML string that reads back as the text and steers no terminal."""
+    shown = (one if visible(one) == one and one not in '"\\' else f"\\U{ord(one):08x}" for one in text)
+    return f'"{"".join(shown)}"'
 
 
 def _fields(kind: str | None) -> list[str]:

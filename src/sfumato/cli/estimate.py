@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.cli.collect import opened
-from sfumato.cli.console import console, print_json, writing
+from sfumato.cli.console import console, print_json, say, table, writing
 from sfumato.errors import SchemaError
 from sfumato.local.collection.estimates import Estimate
 from sfumato.report.answers import decimals, spaced
@@ -47,21 +47,17 @@ def run(declaration: Path, options: Options, as_json: bool) -> None:
     if as_json:
         print_json(estimate.to_record())
         return
-    print(estimate.words())
+    say(estimate.words())
     console().print(_table(estimate, options))
 
 
 def _table(estimate: Estimate, options: Options) -> Any:
-    from rich import box
-    from rich.table import Table
-
     columns = estimate.columns(options.level, joint=options.joint, consistent=options.consistent)
     digits = decimals(columns, None) if "low" in columns else 4
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    table.add_column("consistent" if options.consistent else "estimate", justify="right")
+    headings = ["consistent" if options.consistent else "estimate"]
     if "low" in columns:
-        table.add_column(f"{'joint ' if options.joint else ''}{options.level:.4g} interval", justify="right")
+        headings.append(f"{'joint ' if options.joint else ''}{options.level:.4g} interval")
+    whole = table("", *headings, right=range(1, 1 + len(headings)))
     order = range(len(columns["label"]))
     if len(order) > SHOWN and estimate.collection.protocol.name != "ranges":
         order = sorted(order, key=lambda place: -columns["estimate"][place])  # type: ignore[assignment]
@@ -69,7 +65,7 @@ def _table(estimate: Estimate, options: Options) -> Any:
         row = [columns["label"][place], spaced(columns["estimate"][place], digits)]
         if "low" in columns:
             row.append(f"{spaced(columns['low'][place], digits)} to {spaced(columns['high'][place], digits)}")
-        table.add_row(*row)
+        whole.add_row(*row)
     if len(order) > SHOWN:
-        table.add_row(f"… {len(order) - SHOWN:,} more", *[""] * (len(table.columns) - 1))
-    return table
+        whole.add_row(f"… {len(order) - SHOWN:,} more", *[""] * len(headings))
+    return whole

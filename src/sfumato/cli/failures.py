@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+from sfumato.cli.console import complain
 from sfumato.errors import BudgetExceeded, SfumatoError
 
 __all__ = ["EXIT_CODES", "Interrupted", "LedgerDoesNotVerify", "code_of", "explain"]
@@ -46,5 +47,5 @@ def explain(error: Exception, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": kind, "message": message, "exit_code": code}), file=sys.stderr)
     else:
-        print(f"sfumato: {message}", file=sys.stderr)
+        complain(f"sfumato: {message}")
     return code

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from sfumato.cli.console import console, print_json, write_text
+from sfumato.cli.console import console, print_json, say, table, write_text
 from sfumato.cli.failures import LedgerDoesNotVerify
 from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
@@ -28,10 +29,10 @@ def show(path: Path, as_json: bool) -> None:
         })  # fmt: skip
         return
     out = console()
-    out.print(f"[bold]{terms.dataset}[/]: protects against {terms.adjacency.words()} {terms.unit.words()}")
+    out.print(f"{terms.dataset}: protects against {terms.adjacency.words()} {terms.unit.words()}")
     out.print(_table(entries))
     out.print(f"spent {cost(ledger.spent())} of {cost(terms.budget)}; left {cost(ledger.remaining())}")
-    out.print(f"head  {ledger.head}", soft_wrap=True)
+    say(f"head  {ledger.head}")
 
 
 def verify(path: Path, heads: list[str], as_json: bool) -> None:
@@ -51,9 +52,9 @@ def verify(path: Path, heads: list[str], as_json: bool) -> None:
     if not found.holds:
         raise LedgerDoesNotVerify(found.words())
     if not as_json:
-        print(found.words())
+        say(found.words())
         if not heads:
-            print("no printed head was given: with --head HEX a ledger that was rolled back is noticed too")
+            say("no printed head was given: with --head HEX a ledger that was rolled back is noticed too")
 
 
 def export(path: Path, out: Path | None, as_json: bool) -> None:
@@ -66,7 +67,7 @@ def export(path: Path, out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(out), "entries": len(entries)})
     else:
-        print(f"wrote {len(entries)} entries to {out}")
+        say(f"wrote {len(entries)} entries to {out}")
 
 
 def _existing(path: Path) -> Ledger:
@@ -75,15 +76,10 @@ def _existing(path: Path) -> Ledger:
     return Ledger.existing(path)
 
 
-def _table(entries: tuple[Entry, ...]) -> object:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in (("#", "right"), ("time", "left"), ("entry", "left"), ("name", "left"), ("amount", "left")):
-        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+def _table(entries: tuple[Entry, ...]) -> Any:
+    whole = table("#", "time", "entry", "name", "amount", right=(0,), fold=True)
     for entry in entries:
         amount = "" if entry.guarantee is None else cost(guarantee_from(entry.guarantee))
         amount = f"budget {amount}" if entry.kind == "open" else amount
-        table.add_row(str(entry.sequence), entry.time.replace("+00:00", "Z"), entry.kind, entry.name, amount)
-    return table
+        whole.add_row(str(entry.sequence), entry.time.replace("+00:00", "Z"), entry.kind, entry.name, amount)
+    return whole

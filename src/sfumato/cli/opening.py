@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoError
 from sfumato.ledger import Ledger, Stored
 from sfumato.ledger.rules import added, first_of
+from sfumato.ledger.terms import Terms
 from sfumato.orders import Order, order
 from sfumato.plans import Plan, PlannedRelease
 from sfumato.privacy.filters import filter_for
@@ -42,6 +43,8 @@ def outlook(plan: Plan) -> Outlook:
 
     Whatever is wrong with any release in public, or with its name in this ledger, is refused here.
     """
+    schema = plan.schema
+    Terms(schema.dataset, schema.adjacency, schema.unit, plan.budget)  # refuses what no ledger could be opened with
     orders = tuple(_placed(number, one, lambda one=one: _order(plan, one)) for number, one in _numbered(plan))
     rules = filter_for(plan.budget)
     total: tuple[int, ...] = tuple(0 for _ in rules.amounts(Pure(0.0)))

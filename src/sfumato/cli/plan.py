@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.cli.answers import certified, price
-from sfumato.cli.console import console, print_json
+from sfumato.cli.console import console, print_json, table
 from sfumato.cli.opening import Outlook, fit, outlook
 from sfumato.orders import Preview, previewed
 from sfumato.plans import Plan, read_plan
@@ -29,27 +29,22 @@ def run(path: Path, as_json: bool) -> None:
 
 
 def _print(plan: Plan, shown: list[Preview], seen: Outlook) -> None:
-    from rich import box
-    from rich.table import Table
-
     out = console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("release", "cost", "error to expect (95%)", "certificate", "mechanism"):
-        table.add_column(heading, overflow="fold")
+    whole = table("release", "cost", "error to expect (95%)", "certificate", "mechanism", fold=True)
     for preview in shown:
-        table.add_row(
+        whole.add_row(
             preview.name,
             price(preview.name, preview.guarantee, seen.stored),
             "\n".join(error.words(probability=False) for error in preview.errors),
             certified(preview.certificate),
             preview.mechanism,
         )
-    out.print(f"[bold]{plan.schema.dataset}[/]: protects against {plan.schema.words()}")
-    out.print(table)
+    out.print(f"{plan.schema.dataset}: protects against {plan.schema.words()}")
+    out.print(whole)
     out.print(f"spent so far {cost(seen.before)}; after this plan {cost(seen.after)}; budget {cost(plan.budget)}")
     if seen.is_new:
         out.print(f"There is no ledger {plan.ledger} yet: publishing starts it, with the whole budget to spend")
-    out.print("Nothing was spent and no data was read.  To release: [bold]sfumato publish[/] " + str(plan.path))
+    out.print("Nothing was spent and no data was read.  To release: sfumato publish " + str(plan.path))
 
 
 def _record(plan: Plan, shown: list[Preview], seen: Outlook) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.answers import answer_table
-from sfumato.cli.console import console, print_json, progress_console, writing
+from sfumato.cli.console import complain, console, print_json, progress_bar, say, writing
 from sfumato.cli.failures import Interrupted
 from sfumato.cli.opening import Outlook, fit, must_know, opened, outlook
 from sfumato.plans import Plan, read_plan
@@ -42,18 +41,17 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool) -> None:
     with writing(directory):
         (directory / "releases").mkdir(parents=True, exist_ok=True)
     if session.notice and not as_json:
-        console().print(session.notice, soft_wrap=True)
+        say(session.notice)
     releases = _released(plan, session, seen, directory / "releases", quiet=as_json)
     report = _report(releases, session, directory)
     if as_json:
         print_json(_record(session, releases, directory, report))
         return
-    screen = console()
-    screen.print(answer_table(releases, seen.stored))
-    screen.print(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {cost(session.remaining)}")
-    screen.print(f"files   {directory}/releases/*.json, *.parquet and {report}", soft_wrap=True)
-    screen.print(f"ledger  {plan.ledger}", soft_wrap=True)
-    screen.print(f"head    {session.ledger.head}  (keep it: it shows later edits)", soft_wrap=True)
+    console().print(answer_table(releases, seen.stored))
+    say(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {cost(session.remaining)}")
+    say(f"files   {directory}/releases/*.json, *.parquet and {report}")
+    say(f"ledger  {plan.ledger}")
+    say(f"head    {session.ledger.head}  (keep it: it shows later edits)")
 
 
 def file_names(names: list[str]) -> list[str]:
@@ -71,12 +69,12 @@ def file_names(names: list[str]) -> list[str]:
 
 
 def _released(plan: Plan, session: Session, seen: Outlook, directory: Path, quiet: bool) -> list[Release]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     releases: list[Release] = []
     names = file_names([settled.title for settled in seen.orders])
-    with Progress(*columns, console=progress_console(), disable=quiet, transient=True) as bar, _patient() as stop:
+    with progress_bar(*columns, quiet=quiet) as bar, _patient() as stop:
         task = bar.add_task("", total=len(names))
         for settled, name in zip(seen.orders, names, strict=True):
             if stop.asked:
@@ -121,7 +119,7 @@ def _patient() -> Iterator[_Stop]:
 
     def remember(number: int, frame: FrameType | None) -> None:
         stop.asked = True
-        print("\nfinishing the release under way, which is already charged, then stopping", file=sys.stderr)
+        complain("\nfinishing the release under way, which is already charged, then stopping")
         signal.signal(signal.SIGINT, before)
 
     before = signal.signal(signal.SIGINT, remember)

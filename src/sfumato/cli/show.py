@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sfumato.archive import load
 from sfumato.cli.answers import full_table
-from sfumato.cli.console import console, print_json
+from sfumato.cli.console import console, print_json, say
 from sfumato.release import TableRelease
 from sfumato.report.answers import answers
 
@@ -21,8 +21,8 @@ def run(path: Path, as_json: bool) -> None:
     if as_json:
         print_json(release.to_record())
         return
-    print(release.words())
+    say(release.words())
     if isinstance(release, TableRelease):
-        print(release.rows.slice(0, FIRST).to_pandas().to_string())
+        say(release.rows.slice(0, FIRST).to_pandas().to_string())
         return
     console().print(full_table(answers(release)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.console import print_json, writing
+from sfumato.cli.console import print_json, say, writing
 from sfumato.cli.opening import must_know, opened
 from sfumato.errors import ParameterError
 from sfumato.plans import Plan, read_plan
@@ -81,20 +81,20 @@ def _publish(plan: Plan, out: Path, as_json: bool, make: Callable[[Session], Tab
     must_know(plan, [out] if out.exists() else [])
     session = opened(plan)
     if session.notice and not as_json:
-        print(session.notice)
+        say(session.notice)
     table: Any = make(session)
     with writing(out, KEPT):
         table.save(out)
     if as_json:
         print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new})
     else:
-        print(table)
-        print(f"  file         {out}")
+        say(table)
+        say(f"  file         {out}")
 
 
 def _show(preview: str) -> None:
-    print(preview)
-    print("  to publish   give --out FILE.parquet or FILE.csv; nothing was spent and no data was read")
+    say(preview)
+    say("  to publish   give --out FILE.parquet or FILE.csv; nothing was spent and no data was read")
 
 
 def _spend(epsilon: float | None, delta: float | None, rho: float | None) -> Guarantee:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,6 +18,7 @@ from sfumato.schema import Schema
 
 __all__ = ["TableRelease"]
 
+FORMULA = "^([=+\\-@\\t\\r])"  # how a text begins that a spreadsheet would run
 METADATA = b"sfumato.release"  # where a Parquet file keeps the record
 
 
@@ -115,14 +117,34 @@ class TableRelease:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write a `.parquet` file, which `sfumato.load` reads back, or a plain `.csv`."""
+        """Write a `.parquet` file, which `sfumato.load` reads back, or a plain `.csv`.
+
+        In the latter a text that a spreadsheet would run as a formula begins with an apostrophe.
+        """
         target = Path(path)
         if target.suffix == ".parquet":
             target.write_bytes(self.to_bytes())
         elif target.suffix == ".csv":
             import pyarrow.csv
 
-            pyarrow.csv.write_csv(self.rows, target)
+            pyarrow.csv.write_csv(_inert(self.rows), target)
         else:
             raise ParameterError(f"a table is saved as .parquet or .csv, not {target.suffix!r}")
         return target
+
+
+def _inert(rows: Any) -> Any:
+    """The rows with an apostrophe before every text, and every column's name, that a spreadsheet would run."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in rows.columns:
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = pc.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
+        columns.append(column)
+    names = [re.sub(FORMULA, r"'\1", name) for name in rows.column_names]
+    return pa.Table.from_arrays(columns, names=names)

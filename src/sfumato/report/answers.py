@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
 from sfumato.release import Release
+from sfumato.visible import visible
 
 __all__ = ["Answers", "answers", "brief", "cost", "decimals", "listed", "plain", "spaced"]
 
@@ -18,30 +19,36 @@ MOST_DECIMALS = 8
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Headings, then one tuple of texts a row; `numeric` marks the columns to set right-aligned."""
+    """Headings, what each column is (key, rank, item, quantile, answer or interval), then a tuple of texts a row."""
 
     headings: tuple[str, ...]
+    kinds: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """The columns to set right-aligned."""
+        return tuple(kind in ("answer", "rank", "quantile", "interval") for kind in self.kinds)
 
 
 def answers(release: Release, level: float = 0.95) -> Answers:
     """The release's table for readers."""
     columns = release.table(level).to_pydict()
-    keys = [name for name in columns if name not in _PARTS]
     digits = decimals(columns, release.question)
-    shown: dict[str, list[str]] = {name: [plain(value) for value in columns[name]] for name in keys}
+    shown = [(visible(name), "key", list(map(plain, columns[name]))) for name in columns if name not in _PARTS]
     if "rank" in columns:
-        shown |= {"rank": [str(rank) for rank in columns["rank"]], "item": [plain(item) for item in columns["item"]]}
+        shown.append(("rank", "rank", [str(rank) for rank in columns["rank"]]))
+        shown.append(("item", "item", [plain(item) for item in columns["item"]]))
     if "probability" in columns:
-        shown["quantile"] = [f"{p:.6g}" for p in columns["probability"]]
+        shown.append(("quantile", "quantile", [f"{p:.6g}" for p in columns["probability"]]))
     if "estimate" in columns:
-        shown["answer"] = [spaced(value, digits) for value in columns["estimate"]]
+        shown.append(("answer", "answer", [spaced(value, digits) for value in columns["estimate"]]))
     if "low" in columns:
         ends = zip(columns["low"], columns["high"], strict=True)
-        shown[f"{level:.0%} interval"] = [f"{spaced(low, digits)} to {spaced(high, digits)}" for low, high in ends]
-    numeric = tuple(name in ("answer", "rank", "quantile") or "interval" in name for name in shown)
-    return Answers(tuple(shown), tuple(zip(*shown.values(), strict=True)), numeric)
+        texts = [f"{spaced(low, digits)} to {spaced(high, digits)}" for low, high in ends]
+        shown.append((f"{level:.0%} interval", "interval", texts))
+    headings, kinds, texts_by_column = zip(*shown, strict=True)
+    return Answers(headings, kinds, tuple(zip(*texts_by_column, strict=True)))
 
 
 _PARTS = ("estimate", "low", "high", "rank", "item", "probability")
@@ -74,8 +81,8 @@ def spaced(value: float, digits: int) -> str:
 
 
 def plain(value: Any) -> str:
-    """A label as text; numbers without a needless point."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """A label as text that steers nothing; numbers without a needless point."""
+    return f"{value:g}" if isinstance(value, float) else visible(str(value))
 
 
 def cost(claim: Guarantee) -> str:

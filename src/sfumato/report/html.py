@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.ledger import Ledger
 from sfumato.release import Release
 from sfumato.report.answers import answers, cost, listed
+from sfumato.report.markup import Markup, filled, joined
 from sfumato.report.page import PAGE, STYLE
 from sfumato.report.plots import plot_budget, plot_release
 
@@ -39,39 +39,48 @@ def write_report(releases: Sequence[Release], ledger: Ledger, path: str | Path) 
     return target
 
 
-def svg(chart: Any, label: str) -> str:
+def svg(chart: Any, label: str) -> Markup:
     """A chart as inline SVG, readable by screen readers; its title is left to the page."""
     import vl_convert
 
     described = {name: part for name, part in chart.to_dict().items() if name != "title"}
     drawn: str = vl_convert.vegalite_to_svg(described)
-    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
+    named = filled('<svg role="img" aria-label="{label}" ', label=label)
+    return Markup(drawn.replace("<svg ", named, 1))
 
 
 def _page(releases: Sequence[Release], ledger: Ledger) -> str:
     terms, head = ledger.terms, ledger.head
     first = releases[0].provenance
     promise = ledger.spent().words().format(unit=first.unit)
-    return PAGE.format(
-        style=STYLE,
-        dataset=escape(terms.dataset),
+    numbered = list(enumerate(releases, start=1))
+    return filled(
+        PAGE,
+        style=Markup(STYLE),
+        dataset=terms.dataset,
         date=datetime.now(UTC).strftime("%d %B %Y").lstrip("0"),
         count=f"{len(releases)} release" + ("s" if len(releases) > 1 else ""),
-        contents="".join(f'<li><a href="#r{i}">{escape(r.name)}</a></li>' for i, r in enumerate(releases, start=1)),
-        promise=escape(_sentence(promise)),
-        meaning=escape(_meaning(first.unit)),
+        contents=joined(filled('<li><a href="#r{i}">{name}</a></li>', i=i, name=r.name) for i, r in numbered),
+        promise=_sentence(promise),
+        meaning=_meaning(first.unit),
         gauge=svg(plot_budget(ledger), "how much of the privacy budget is spent"),
-        remaining=escape(cost(ledger.remaining())),
-        budget=escape(cost(terms.budget)),
+        remaining=cost(ledger.remaining()),
+        budget=cost(terms.budget),
         covers=COVERS,
-        releases="\n".join(_section(i, release) for i, release in enumerate(releases, start=1)),
+        releases=joined(_section(i, release) for i, release in numbered),
         head=head,
-        ledger=escape(ledger.path.name),
-        version=escape(first.version),
+        ledger=ledger.path.name,
+        version=first.version,
     )
 
 
-def _section(number: int, release: Release) -> str:
+SECTION = """
+<section id="r{number}"><h2>{name}</h2><p class="over">{under}</p>{figure}<p class="{badge}">{short}</p>
+<dl>{facts}<dt>Ledger head</dt><dd><code>{head}</code></dd></dl>{table}</section>
+"""
+
+
+def _section(number: int, release: Release) -> Markup:
     place = release.provenance
     facts = {
         "Guarantee": _sentence(release.guarantee.words().format(unit=place.unit)),
@@ -81,25 +90,29 @@ def _section(number: int, release: Release) -> str:
         "Mechanism": listed([str(part["type"]) for part in place.parts]) + ", chosen from public quantities only",
         "Ledger": f"charge {place.charge}, {place.time}",
     }
-    rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
-    badge = "badge known" if isinstance(release.certificate, Certificate) else "badge"
-    short = _short(release)
     under, figure = _figure(release)
-    return (
-        f'<section id="r{number}"><h2>{escape(release.name)}</h2><p class="over">{escape(under)}</p>{figure}'
-        f'<p class="{badge}">{escape(short)}</p><dl>{rows}<dt>Ledger head</dt><dd><code>{place.head}</code></dd></dl>'
-        f"{_table(release)}</section>"
+    return filled(
+        SECTION,
+        number=number,
+        name=release.name,
+        under=under,
+        figure=figure,
+        badge="badge known" if isinstance(release.certificate, Certificate) else "badge",
+        short=_short(release),
+        facts=joined(filled("<dt>{name}</dt><dd>{text}</dd>", name=n, text=t) for n, t in facts.items()),
+        head=place.head,
+        table=_table(release),
     )
 
 
-def _figure(release: Release) -> tuple[str, str]:
+def _figure(release: Release) -> tuple[str, Markup]:
     """The line under the title and the picture; a release with too many keys for one has its table alone."""
     try:
         chart = plot_release(release)
     except UnsupportedQuery:
-        return cost(release.guarantee), ""
+        return cost(release.guarantee), Markup()
     under = " ".join(chart.title["subtitle"])
-    return under, f"<figure>{svg(chart, f'{release.name}: {under}')}</figure>"
+    return under, filled("<figure>{drawn}</figure>", drawn=svg(chart, f"{release.name}: {under}"))
 
 
 def _short(release: Release) -> str:
@@ -116,22 +129,24 @@ def _question(release: Release) -> str:
     return f"{query.name}{cells}"
 
 
-def _table(release: Release) -> str:
+def _table(release: Release) -> Markup:
     shown = answers(release)
-    if not shown.rows or shown.headings[0] == "answer":  # nothing, or one number, which the picture shows
-        return ""
-    marks = ['class="n"' if numeric else "" for numeric in shown.numeric]
-    head = "".join(f"<th {mark}>{escape(text)}</th>" for mark, text in zip(marks, shown.headings, strict=True))
-    body = "".join(
-        "<tr>" + "".join(f"<td {mark}>{escape(text)}</td>" for mark, text in zip(marks, row, strict=True)) + "</tr>"
-        for row in shown.rows
+    if not shown.rows or shown.kinds[0] == "answer":  # nothing, or one number, which the picture shows
+        return Markup()
+    head = joined(_cell("th", text, number) for text, number in zip(shown.headings, shown.numeric, strict=True))
+    rows = (joined(_cell("td", t, number) for t, number in zip(row, shown.numeric, strict=True)) for row in shown.rows)
+    return filled(
+        "<details{opened}><summary>The numbers ({count})</summary>"
+        "<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>",
+        opened=Markup(" open" if len(shown.rows) <= SHORT else ""),
+        count=f"{len(shown.rows):,} row" + ("s" if len(shown.rows) > 1 else ""),
+        head=head,
+        body=joined(filled("<tr>{row}</tr>", row=row) for row in rows),
     )
-    opened = " open" if len(shown.rows) <= SHORT else ""
-    count = f"{len(shown.rows):,} row" + ("s" if len(shown.rows) > 1 else "")
-    return (
-        f"<details{opened}><summary>The numbers ({count})</summary>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
-    )
+
+
+def _cell(tag: str, text: str, number: bool) -> Markup:
+    return filled("<{tag}{mark}>{text}</{tag}>", tag=tag, mark=Markup(' class="n"' if number else ""), text=text)
 
 
 def _meaning(unit: str) -> str:

@@ -1,4 +1,4 @@
-"""The shapes that pictures are made of.  Rows are dicts with cell, shown, estimate, low, high."""
+"""The shapes that pictures are made of.  Rows are dicts: cell, shown, estimate, low, high; in grids row and column."""
 
 from __future__ import annotations
 
@@ -123,8 +123,6 @@ def ranking(rows: Rows, keys: list[str]) -> Any:
 def heatmap(rows: Rows, keys: list[str], title: str, digits: int) -> Any:
     """Two keys as a grid of shades; the numbers are written where they fit."""
     alt = altair()
-    for row in rows:
-        row["row"], row["column"] = str(row[keys[0]]), str(row[keys[1]])
     across, down = list(dict.fromkeys(r["column"] for r in rows)), list(dict.fromkeys(r["row"] for r in rows))
     x = alt.X("column:N", sort=across, title=keys[1], axis=alt.Axis(labelAngle=0 if len(across) <= 9 else -40))
     y = alt.Y("row:N", sort=down, title=keys[0])

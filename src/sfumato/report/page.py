@@ -69,8 +69,9 @@ PAGE = """<!doctype html>
 <nav><ol>{contents}</ol></nav>
 <h2>What has been spent</h2>
 <figure>{gauge}</figure>
-<p>The promise above is about everything in the ledger together, the {count} of this page included.
-Of the budget {budget}, there remains {remaining}.</p>
+<p>The promise above is about everything that was charged to the ledger when this page was written, on {date}, the
+{count} of this page included; what is released later adds to it. For ever, everything in this ledger together stays
+within its budget {budget}, of which {remaining} was left that day.</p>
 <h2>How to read the error bars</h2>
 <p>{covers}</p>
 <p>A certificate says how far the error is from the best that any mechanism of the named class could reach under the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from sfumato.errors import UnsupportedQuery
@@ -13,7 +15,7 @@ from sfumato.report import marks
 from sfumato.report.answers import brief, cost, decimals, plain, spaced
 from sfumato.report.curves import plot_curve
 from sfumato.report.databases import plot_components, plot_thresholds
-from sfumato.report.style import styled
+from sfumato.report.style import LONGEST, drawable, styled
 
 __all__ = ["plot_budget", "plot_release"]
 
@@ -31,10 +33,9 @@ def plot_release(release: Release, level: float = 0.95) -> Any:
         return PICTURES[release.question.query.kind](release, level)
     columns = release.table(level).to_pydict()
     keys = [name for name in columns if name not in ("estimate", "low", "high", "rank", "item", "probability")]
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     digits = decimals(columns, release.question)
+    rows = _rows(columns, keys)
     for row in rows:
-        row["cell"] = ", ".join(plain(row[key]) for key in keys)
         row["shown"] = spaced(row["estimate"], digits) if "estimate" in row else plain(row["item"])
     note = [f"{level:.0%} error bars" if "low" in columns else release.accuracy(level), cost(release.guarantee)]
     if not rows:
@@ -72,6 +73,37 @@ def plot_budget(ledger: Ledger) -> Any:
         rows.append({"part": label, "release": "left", "from": min(start, 1.0), "to": 1.0, "order": -1})
     note = f"{cost(spent)} spent of {cost(budget)} · {ledger.terms.dataset}"
     return styled(marks.gauge(rows), "Privacy budget", note)
+
+
+def _rows(columns: dict[str, list[Any]], keys: list[str]) -> list[dict[str, Any]]:
+    """One dict for each answer: its numbers, `cell` for its keys together, and of two keys `row` and `column`."""
+    numbers = [name for name in columns if name not in keys]
+    held = list(zip(*(columns[key] for key in keys), strict=True)) or [()] * len(columns[numbers[0]])
+    texts = _distinct(held, lambda cell: ", ".join(map(plain, cell)))
+    rows = [
+        {"cell": texts[cell], **dict(zip(numbers, values, strict=True))}
+        for cell, values in zip(held, zip(*(columns[name] for name in numbers), strict=True), strict=True)
+    ]
+    if len(keys) == 2:
+        for name, place in (("row", 0), ("column", 1)):
+            sides = _distinct([cell[place] for cell in held], plain)
+            for row, cell in zip(rows, held, strict=True):
+                row[name] = sides[cell[place]]
+    return rows
+
+
+def _distinct(labels: Sequence[Hashable], text: Callable[[Any], str]) -> dict[Hashable, str]:
+    """A text to draw for each label; where two would look the same, numbers tell them apart."""
+    found: dict[Hashable, str] = {}
+    taken: set[str] = set()
+    for label in dict.fromkeys(labels):
+        short = drawable(text(label), LONGEST - 20)
+        shown = next(
+            one for turn in itertools.count(1) if (one := short if turn == 1 else f"{short} ({turn})") not in taken
+        )
+        taken.add(shown)
+        found[label] = shown
+    return found
 
 
 def _axis(release: Release) -> str:

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ACCENT", "DARK", "GRID", "INK", "MUTED", "PALE", "SHADES", "WIDTH", "altair", "styled"]
+from sfumato.visible import visible
+
+__all__ = [
+    "ACCENT",
+    "DARK",
+    "GRID",
+    "INK",
+    "LONGEST",
+    "MUTED",
+    "PALE",
+    "SHADES",
+    "WIDTH",
+    "altair",
+    "drawable",
+    "styled",
+]
 
 WIDTH = 640
+LONGEST = 300  # characters of a drawn text
 INK, MUTED, GRID, ACCENT, PALE = "#1f2933", "#5a6672", "#e1e5ea", "#1f5fa8", "#a9c8e8"
 DARK = {INK: "#e8edf2", MUTED: "#a3afbb", GRID: "#313a44", ACCENT: "#7db6f5", PALE: "#34608f"}
 SHADES = ["#edf3fa", "#a9c8e8", "#5b93cc", "#1f5fa8", "#123a6b"]
@@ -21,7 +37,9 @@ def altair() -> Any:
 
 
 def styled(chart: Any, title: str, subtitle: str) -> Any:
-    """The chart with its title and the common configuration."""
+    """The chart with its title and the common configuration, all of its texts safe to draw."""
+    _make_drawable(chart)
+    title, subtitle = drawable(title), drawable(subtitle)
     heading = {"text": title, "subtitle": _wrapped(subtitle)}
     padding = {"left": 8, "right": 16, "top": 8, "bottom": 8}
     return (
@@ -40,6 +58,28 @@ def styled(chart: Any, title: str, subtitle: str) -> Any:
             labelColor=INK, titleColor=MUTED, labelFontSize=11, titleFontSize=12, titleFontWeight="normal"
         )
     )  # fmt: skip
+
+
+def drawable(text: str, longest: int = LONGEST) -> str:
+    """A text that no renderer chokes on: XML knows no control characters, and a label has an end.
+
+    Vega reads the labels of a sorted axis as program text, where a backslash would make an escape of what follows.
+    """
+    shown = visible(text).replace("\\", "\N{SET MINUS}")
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def _make_drawable(part: Any) -> Any:
+    """The part of a chart with every text in it drawable; Altair's own objects keep their parts in `_kwds`."""
+    if isinstance(part, str):
+        return drawable(part)
+    if isinstance(part, list | tuple):
+        return [_make_drawable(one) for one in part]
+    if isinstance(part, dict):
+        return {_make_drawable(name): _make_drawable(one) for name, one in part.items()}
+    if hasattr(part, "_kwds"):
+        part._kwds.update({name: _make_drawable(one) for name, one in part._kwds.items()})
+    return part
 
 
 def _wrapped(text: str, width: int = 100) -> list[str]:
