@@ -1,6 +1,7 @@
 """Hypothesis strategies: spaces, schemas, hostile tables, queries and guarantees."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -187,3 +188,10 @@ def guarantees(draw):
     epsilon = draw(st.floats(1e-3, 20))
     delta = draw(st.sampled_from([1e-12, 1e-6, 0.01]))
     return draw(st.sampled_from([Pure(epsilon), Approximate(epsilon, delta), Concentrated(epsilon**2 / 2)]))
+
+
+def sized(schema, rows):
+    """The same schema for a table of so many rows: under replacement that number is public, and at least one."""
+    if schema.fixed_size is None:
+        return schema
+    return replace(schema, size=rows) if rows else replace(schema, adjacency=AddRemove())

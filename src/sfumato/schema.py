@@ -20,7 +20,9 @@ class Schema:
 
     `size` is the public number of units: exact under `Replace`, a guess for previews under
     `AddRemove`.  `dataset` is the identity that ledgers are bound to; `version` tells its states apart: without one,
-    changed data is not noticed, and a stored answer is returned as it was computed.
+    changed data is not noticed, and a stored answer is returned as it was computed.  `quoted_lines`: quotes of a text
+    file may hold line ends, so that one quote left open joins the lines after it; then the promise is about the rows so
+    joined.
 
     >>> from sfumato.spaces import Interval
     >>> people = Schema({"age": Interval(0, 120, step=1)}, dataset="people")
@@ -35,6 +37,7 @@ class Schema:
     size: int | None = None
     dataset: str = "dataset"
     version: str | None = None
+    quoted_lines: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", dict(self.columns))
@@ -45,10 +48,15 @@ class Schema:
                 raise SchemaError(f"column {name!r} needs a space such as Interval(low, high) or Categories([...])")
         if isinstance(self.unit, Person) and self.unit.column in self.columns:
             raise SchemaError(f"unit column {self.unit.column!r} is an identifier; leave it out of columns")
+        named = [*self.columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
+        if len({name.casefold() for name in named}) < len(named):
+            raise SchemaError("two columns differ in capitals only, which engines cannot tell apart; rename one")
         if self.size is not None and not (isinstance(self.size, int) and self.size >= 1):
             raise SchemaError(f"size must be a whole number of at least 1, got {self.size!r}")
         if isinstance(self.adjacency, Replace) and isinstance(self.unit, Row) and self.size is None:
             raise SchemaError("under replacement the number of rows is public: declare it as size=")
+        if not isinstance(self.quoted_lines, bool):
+            raise SchemaError(f"quoted_lines must be True or False, got {self.quoted_lines!r}")
         if not self.dataset:
             raise SchemaError("dataset must be a name for this dataset; ledgers are bound to it")
         if self.version is not None and not (isinstance(self.version, str) and self.version):
@@ -70,7 +78,8 @@ class Schema:
 
     def words(self) -> str:
         """Who is protected, in words."""
-        return f"{self.adjacency.words()} {self.unit.words()}"
+        joined = ", in a file whose quotes may join lines (the rows are those so joined)" if self.quoted_lines else ""
+        return f"{self.adjacency.words()} {self.unit.words()}{joined}"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans, releases and digests."""
@@ -81,7 +90,12 @@ class Schema:
             "adjacency": self.adjacency.name,
             "size": self.size,
             "columns": {name: space.to_record() for name, space in self.columns.items()},
-        } | ({} if self.version is None else {"version": self.version})
+        } | self._declared_besides()
+
+    def _declared_besides(self) -> dict[str, Any]:
+        """What a record holds only where it is declared, so that those of old stay as they are."""
+        besides = {"version": self.version, "quoted_lines": self.quoted_lines or None}
+        return {name: value for name, value in besides.items() if value is not None}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Schema:
@@ -97,4 +111,5 @@ class Schema:
             size=record.get("size"),
             dataset=record.get("dataset", "dataset"),
             version=record.get("version"),
+            quoted_lines=record.get("quoted_lines", False),
         )

@@ -95,6 +95,8 @@ def parquet(table, path):
 
 SOURCES = {
     "arrow": lambda table, folder: table,
+    "pandas": lambda table, folder: table.to_pandas(),
+    "objects": lambda table, folder: table.to_pandas().astype(object),
     "polars": lambda table, folder: pl.from_arrow(table),
     "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
     "duckdb": lambda table, folder: stored(table, folder / "a.duckdb"),

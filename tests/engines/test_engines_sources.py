@@ -89,25 +89,6 @@ def test_fields_of_text_files_follow_the_documented_patterns(tmp_path):
     assert totals(table, sum("age")) == [[9], [1 + 2 + 3 + 4 + 6 + 7 + 100 + 120 + 0]]
 
 
-def test_ragged_quoted_and_unreadable_rows_coerce_or_fall_out(tmp_path):
-    content = (
-        b"age,hobbies\n"
-        b"10,go;chess\n"
-        b"11\n"  # short: padded with nulls
-        b"12,go,extra,more\n"  # long: cut
-        b"\n"  # empty: no row
-        b'13," go ; ""chess"" "\n'  # quotes inside quotes belong to the item
-        b'14,"go\nchess"\n'  # a line break inside quotes
-        b"\xff\xfe,go\n"  # not UTF-8: dropped
-        b"15,\xc3\xa9;go\n"
-        b'16,"go'  # never closed
-    )
-    schema = {**AGE, "hobbies": sf.Subsets(["go", "chess", "é"], cap=3)}
-    table = sf.read(write(tmp_path / "a.csv", content), schema=schema)
-    assert totals(table, sum("age"))[1] == [10 + 11 + 12 + 13 + 14 + 15 + 16]
-    assert totals(table, top("hobbies", 1)) == {(0, 0): 5, (0, 1): 1, (0, 2): 1}
-
-
 @pytest.mark.parametrize(
     "name", ["label", "position", "value", "count", "unit", "n0", "s0", "place", "key0", "_", "c_x"]
 )
@@ -133,11 +114,15 @@ REFUSALS = [
     (lambda path: sf.read(write(path / "a.duckdb", b"secret"), schema=AGE), ["a.duckdb", "cannot be read"]),
     (lambda path: sf.read(write(path / "a.csv.gz", b"secret"), schema=AGE), ["a.csv.gz", "cannot be read"]),
     (lambda path: sf.read(write(path / "a.csv", b""), schema=AGE), ["first line", "name the columns"]),
-    (lambda path: sf.read(write(path / "a.csv", b"age,Age\n"), schema=AGE), ["first line", "each once"]),
-    (
-        lambda path: sf.read(write(path / "a.csv", b"Age\n1\n"), schema=AGE),
-        ["'age'", "it holds Age", "capitals matter"],
-    ),
+    (lambda path: sf.read(write(path / "a.csv", b"age,age\n"), schema=AGE), ["first line", "'age' twice"]),
+    (lambda path: sf.read(pd.DataFrame([[1, 2]], columns=["age", "age"]), schema=AGE, dataset="d"), ["'age' twice"]),
+    (lambda path: sf.read(write(path / "a.csv", b"Age\n1\n"), schema=AGE), ["'age'", "'Age'", "capitals"]),
+    (lambda path: sf.read(write(path / "a.csv", b"secret,34\n"), schema=AGE), ["'age'", "2 columns", "first line"]),
+    (lambda path: sf.read(write(path / "a.csv", b"\xff,age\n"), schema=AGE), ["first line", "UTF-8"]),
+    (lambda path: sf.read(write(path / "a.csv", b'"age\n1\n'), schema=AGE), ["first line", "name the columns"]),
+    (lambda path: sf.read(pa.table({"secret": [1]}), schema=AGE, dataset="d"), ["'age'", "1 column", "Correct"]),
+    (lambda path: sf.read(FRAME, schema={"age": sf.Texts(), "Age": sf.Texts()}, dataset="d"), ["capitals", "rename"]),
+    (lambda path: sf.read(FRAME, schema=AGE, quoted_lines="yes", dataset="d"), ["quoted_lines", "True or False"]),
     (lambda path: sf.read(FRAME, schema=AGE, unit="person", rows=1, dataset="d"), ["'person'", "Correct the name"]),
     (lambda path: sf.read(FRAME, schema=AGE), ["dataset=", "ledger"]),
     (lambda path: sf.read(FRAME, schema=AGE, unit="id", dataset="d"), ["unit='id'", "rows="]),
@@ -148,7 +133,7 @@ REFUSALS = [
     (lambda path: sf.read(FRAME, schema={"age": (0, 120)}, dataset="d"), ["'age'", "Interval(low, high)"]),
     (lambda path: sf.read(FRAME, schema={"id": sf.Texts()}, unit="id", rows=1, dataset="d"), ["'id'", "leave it out"]),
     (lambda path: sf.read(object(), schema=AGE, dataset="d"), ["object", "pass a file's path"]),
-    (lambda path: sf.read(pd.DataFrame({"age": ["secret", 1]}), schema=AGE, dataset="d"), ["DataFrame", "pandas"]),
+    (lambda path: sf.read(FRAME, schema=AGE, adjacency="replace", size=2, dataset="d"), ["size=2", "3 rows", "size=3"]),
 ]
 
 

@@ -41,7 +41,7 @@ def test_texts_are_read_alike_everywhere(space, tmp_path):
     assert found == [space.coerce(text) for text in TEXTS]
     lines = ['"' + (text or "") + '"' for text in TEXTS]
     (tmp_path / "t.csv").write_text("\n".join(["joined", *lines]) + "\n")
-    (batch,) = sf.read(tmp_path / "t.csv", schema=sf.Schema({"joined": space})).rows(["joined"])
+    (batch,) = sf.read(tmp_path / "t.csv", schema=sf.Schema({"joined": space}, quoted_lines=True)).rows(["joined"])
     assert sorted(batch["joined"].tolist()) == sorted(
         -1 if day is None else space.day(day) - space.lattice.low for day in found
     )

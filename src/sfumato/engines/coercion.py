@@ -16,6 +16,7 @@ from typing import Any
 import ibis
 import ibis.expr.datatypes as dt
 
+from sfumato.engines.columns import absent
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
 from sfumato.schema import Schema
@@ -61,10 +62,7 @@ def check_declared(schema: Schema, held: Mapping[str, dt.DataType]) -> None:
     unit = [schema.unit.column] if isinstance(schema.unit, Person) else []
     for name in [*schema.columns, *unit]:
         if name not in held:
-            raise SchemaError(
-                f"the table has no column {name!r}; it holds {', '.join(held)}. "
-                "Correct the name in the schema (capitals matter)"
-            )
+            raise absent(name, held)
     for name, space in schema.columns.items():
         _check_type(name, space, held[name])
 

@@ -49,6 +49,17 @@ class Table:
     def __post_init__(self) -> None:
         trusted(self.source.get_backend())
         check_declared(self.schema, dict(self.source.schema().items()))
+        if self.schema.fixed_size is not None:
+            self._compare(self.schema.fixed_size)
+
+    def _compare(self, declared: int) -> None:
+        """Under replacement the number of rows is public, and everything relies on the declared one."""
+        found = int(self.answer(Aggregation(None, Cells(()), (Measure(None),)))[0, 0])
+        if found != declared:
+            raise SchemaError(
+                f"size={declared} is declared, but the table has {found} rows; under replacement the number of rows is "
+                f"public and must be exact: declare size={found}, or protect against adding and removing rows"
+            )
 
     def __repr__(self) -> str:
         return f"Table({self.schema.dataset!r}, columns: {', '.join(self.schema.columns)})"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import glob
-import gzip
+import contextlib
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import ibis
-import pyarrow as pa
 
-from sfumato.engines import parquet
-from sfumato.engines.backends import connected, quiet, selected
+from sfumato.engines import frames, parquet, text
+from sfumato.engines.backends import connected, quiet
 from sfumato.engines.canary import trusted
 from sfumato.engines.engine import Table
 from sfumato.engines.origins import based
@@ -26,11 +24,6 @@ __all__ = ["column_types", "open_source", "read"]
 
 DATABASES = (".duckdb", ".ddb", ".db")
 PARQUET = (".parquet", ".pq")
-TEXT = {".csv": ",", ".tsv": "\t"}
-READING = (
-    "auto_detect = false, header = true, quote = '\"', escape = '\"', null_padding = true, strict_mode = false, "
-    "ignore_errors = true, parallel = false"
-)
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
 
 
@@ -44,40 +37,59 @@ def read(
     size: int | None = None,
     dataset: str | None = None,
     table: str | None = None,
+    quoted_lines: bool = False,
 ) -> Table:
     """A sensitive table from a file, a data frame or an Ibis table, behind its public schema.
 
     `source`: a CSV, TSV, Parquet or DuckDB file (with `table` naming the table inside), a pandas, polars or
     Arrow frame, or any Ibis table on DuckDB or Spark.
     `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
+    `size`: the public number of units; under replacement the number of rows, which is compared with the table.
+    `quoted_lines`: quotes in a text file may hold line ends; see `Schema`.
+    Text files and frames are read once, here; Parquet and databases where they lie.
     """
-    declared = schema if isinstance(schema, Schema) else _schema(schema, unit, rows, adjacency, size, dataset, source)
+    if isinstance(schema, Schema):
+        declared = schema
+    else:
+        declared = _schema(schema, unit, rows, adjacency, size, dataset, source, quoted_lines)
     return Table(open_source(source, table, declared), declared)
 
 
 def open_source(source: Any, table: str | None = None, schema: Schema | None = None) -> Any:
-    """An Ibis table over the source; with a schema, of a Parquet file only the columns that it declares."""
+    """An Ibis table over the source; with a schema, of files and frames only the columns that it declares."""
     if isinstance(source, ibis.Table):
         return based(source, schema)
     if not isinstance(source, str | Path):
-        return _frame(source)
+        return _frame(source, schema)
     path = Path(source)
-    if not path.exists():
-        raise SchemaError(f"there is no file {path}; check the path")
-    kind = path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
-    if kind not in (*TEXT, *PARQUET, *DATABASES):
-        raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
+    kind = _kind(path)
     opened = _opened(path, kind, table, schema)
     if opened is None:  # raised out here, so that the engine's own error is not its context
-        raise SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable")
+        raise _unreadable(path, kind)
     return opened
+
+
+def _kind(path: Path) -> str:
+    """The ending that says how a file is read."""
+    if not path.is_file():
+        raise SchemaError(f"there is no file {path}; check the path")
+    kind = path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
+    if kind not in (*text.SEPARATORS, *PARQUET, *DATABASES):
+        raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
+    return kind
+
+
+def _unreadable(path: Path, kind: str) -> SchemaError:
+    return SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable")
 
 
 def _opened(path: Path, kind: str, table: str | None, schema: Schema | None) -> Any:
     try:
         with quiet():
-            if kind in TEXT:
-                return _text(path, TEXT[kind])
+            if kind in text.SEPARATORS:
+                wanted = text.names(path, text.SEPARATORS[kind]) if schema is None else list(_wanted(schema))
+                joined = schema is not None and schema.quoted_lines
+                return _loaded(text.batches(path, text.SEPARATORS[kind], wanted, joined))
             if kind in PARQUET:
                 return parquet.everything([path]) if schema is None else parquet.opened([path], schema)
             return _database(path, table)
@@ -87,12 +99,26 @@ def _opened(path: Path, kind: str, table: str | None, schema: Schema | None) -> 
         return None
 
 
-def column_types(source: Any, table: str | None = None) -> dict[str, str]:
+def column_types(source: str | Path, table: str | None = None) -> dict[str, str]:
     """Column names and types, never values; a text file knows names only."""
-    if isinstance(source, str | Path) and Path(source).suffix.lower() in PARQUET and Path(source).is_file():
-        return {name: str(kind) for name, kind in parquet.engine_types(parquet.file_types([Path(source)])).items()}
-    held = open_source(source, table).schema()
+    path = Path(source)
+    kind = _kind(path)
+    if kind in text.SEPARATORS:
+        with contextlib.suppress(OSError, EOFError, zlib.error):
+            return dict.fromkeys(text.names(path, text.SEPARATORS[kind]), "string")
+        raise _unreadable(path, kind)
+    if kind in PARQUET:
+        with contextlib.suppress(Exception):
+            return {name: str(kind) for name, kind in parquet.engine_types(parquet.file_types([path])).items()}
+        raise _unreadable(path, kind)
+    held = open_source(path, table).schema()
     return {name: str(kind) for name, kind in held.items()}
+
+
+def _wanted(schema: Schema) -> dict[str, Space | None]:
+    """The declared columns, and who is protected."""
+    unit = {schema.unit.column: None} if isinstance(schema.unit, Person) else {}
+    return {**schema.columns, **unit}
 
 
 def _schema(
@@ -103,6 +129,7 @@ def _schema(
     size: int | None,
     dataset: str | None,
     source: Any,
+    quoted_lines: bool,
 ) -> Schema:
     if unit is not None and rows is None:
         raise SchemaError(f"unit={unit!r} needs rows=: at most how many rows of a person count?")
@@ -117,27 +144,16 @@ def _schema(
             raise SchemaError("dataset= is needed for a table that is not a file: a name for its ledger to be bound to")
         dataset = Path(source).name.split(".")[0]
     person = Row() if unit is None or rows is None else Person(unit, rows)
-    return Schema(columns, person, adjacency, size, dataset)
+    return Schema(columns, person, adjacency, size, dataset, quoted_lines=quoted_lines)
 
 
-def _text(path: Path, separator: str) -> Any:
-    """Every field as text; short rows are padded, long ones cut, unreadable ones dropped.
-
-    One thread reads: with several, DuckDB refuses a line break inside quotes, which is a matter of values.
-    """
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-        names = next(csv.reader(file, delimiter=separator), [])
-    if not names or "" in names or len({name.lower() for name in names}) != len(names):
-        raise SchemaError(f"the first line of {path} must name the columns, each once (capitals make no difference)")
-    named = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
-    options = f"columns = {{{named}}}, delim = {_quoted(separator)}, {READING}"
-    query = f"SELECT * FROM read_csv({_quoted(glob.escape(str(path)))}, {options})"
-    return selected(connected(), query, dict.fromkeys(names, "string"))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _loaded(rows: Any) -> Any:
+    """A table of our own with these rows, read to their end: what is damaged is found here."""
+    connection = connected()
+    connection.con.register("rows_of_source", rows)
+    connection.con.execute("CREATE TABLE source AS SELECT * FROM rows_of_source")
+    connection.con.unregister("rows_of_source")
+    return connection.table("source")
 
 
 def _database(path: Path, table: str | None) -> Any:
@@ -162,30 +178,13 @@ def _lies_within(connection: Any, table: str) -> bool:
     return True
 
 
-def _frame(source: Any) -> Any:
-    try:
-        with quiet():
-            return connected().create_table("source", ibis.memtable(_typed(source)))
-    except Exception:
-        kind = type(source).__name__
+def _frame(source: Any, schema: Schema | None) -> Any:
+    wanted = dict.fromkeys(getattr(source, "columns", ())) if schema is None else _wanted(schema)
+    with quiet():
+        found = frames.arrow_table(source, wanted)
+        if found is not None:
+            return _loaded(found)
     raise SchemaError(
-        f"cannot read a table from {kind}; pass a file's path, a pandas, polars or Arrow table, or an Ibis table"
+        f"cannot read a table from {type(source).__name__}; pass a file's path, a pandas, polars or Arrow table, or an "
+        "Ibis table"
     )
-
-
-def _typed(source: Any) -> Any:
-    """The same table; columns without a type, which hold nothing but nulls, become texts.
-
-    Whether a column is empty is in its data: the engine must not refuse it.
-    """
-    home = type(source).__module__.partition(".")[0]
-    if isinstance(source, pa.Table):
-        for place, field in enumerate(source.schema):
-            if pa.types.is_null(field.type):
-                source = source.set_column(place, field.name, source.column(place).cast(pa.string()))
-    elif home == "pandas":
-        empty = [name for name in source.columns if source[name].dtype == object and source[name].isna().all()]
-        source = source.astype(dict.fromkeys(empty, "string")) if empty else source
-    elif home == "polars":
-        source = source.with_columns([column.cast(str) for column in source if str(column.dtype) == "Null"])
-    return source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
@@ -50,6 +50,7 @@ class Table(Part):
     adjacency: Text = "add-remove"
     size: StrictInt | None = None
     version: Text | None = None
+    quoted_lines: StrictBool = False
 
 
 class Amount(Part):
@@ -125,8 +126,9 @@ class Document(Part):
     @model_validator(mode="after")
     def _as_its_format_says(self) -> Document:
         if self.format == FORMER:
-            if self.table.version is not None:
-                raise ValueError(f"table.version is not known in {FORMER}; write format = {FORMAT!r}")
+            for name in ("version", "quoted_lines"):
+                if getattr(self.table, name):
+                    raise ValueError(f"table.{name} is not known in {FORMER}; write format = {FORMAT!r}")
             if any(isinstance(release.where, dict) for release in self.release):
                 raise ValueError(f"where is a text in {FORMER}; write format = {FORMAT!r}")
         return self

@@ -77,9 +77,8 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     place = Path(path)
     schema = plan.schema.to_record()
     unit = schema["unit"] or "row"
-    kept: dict[str, Any] = {
-        name: schema[name] for name in ("dataset", "version", "adjacency", "size") if name in schema
-    }
+    named = ("dataset", "version", "adjacency", "size", "quoted_lines")
+    kept: dict[str, Any] = {name: schema[name] for name in named if name in schema}
     table: dict[str, Any] = {**kept, "unit": unit, "table": plan.table_name}
     record: dict[str, Any] = {
         "format": FORMAT,
@@ -150,6 +149,7 @@ def _schema(place: Path, document: Document) -> Schema:
         "adjacency": table.adjacency,
         "size": table.size,
         "version": table.version,
+        "quoted_lines": table.quoted_lines,
         "columns": document.columns,
     }
     schema: Schema = _at(place, "table", lambda: Schema.from_record(record))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -68,7 +67,7 @@ class Categories:
 
     def coerce(self, value: Any) -> Label | None:
         """The category that stands for `value`, or None if it is left out."""
-        if value is None or (isinstance(value, float) and math.isnan(value)) or self._coded(value):
+        if codes.blank(value) or self._coded(value):
             return self.missing
         label = read_label(value, type(self.values[0]))
         return label if label is not None and label in self.values else self.other

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.spaces.numerals import number_in, whole_in
 
-__all__ = ["Code", "checked", "in_record", "numbers_of", "texts_of", "wholes_of"]
+__all__ = ["Code", "blank", "checked", "in_record", "numbers_of", "texts_of", "wholes_of"]
 
 Code = str | int | float
+
+
+def blank(value: Any) -> bool:
+    """Whether a value is null: None, NaN of any kind, or what pandas writes for them."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, Real):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def checked(na: Any) -> tuple[Code, ...]:

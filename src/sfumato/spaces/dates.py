@@ -11,7 +11,7 @@ from sfumato.errors import ParameterError
 from sfumato.spaces import codes
 from sfumato.spaces.interval import Integers
 
-__all__ = ["DAY", "Dates", "day_number"]
+__all__ = ["DAY", "Dates", "day_in", "day_number"]
 
 DAY = r"[ \t]*[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ].*)?"  # a text that names a day
 EPOCH = datetime.date(1970, 1, 1)
@@ -35,7 +35,7 @@ class Dates(Integers):
             bound: Any = getattr(self, name)
             if bound is None and name == "missing":
                 continue
-            number = _number(bound)
+            number = day_in(bound)
             if number is None:
                 raise ParameterError(f"{name} must be a date such as '2020-01-31', got {bound!r}")
             object.__setattr__(self, name, number)
@@ -59,7 +59,7 @@ class Dates(Integers):
 
     def day(self, value: Any) -> int:
         """The number of a public date; refused if it is none."""
-        number = _number(value)
+        number = day_in(value)
         if number is None:
             raise ParameterError(f"a date is compared with a date such as '2020-01-31', not with {value!r}")
         return number
@@ -67,12 +67,12 @@ class Dates(Integers):
     @property
     def coded_days(self) -> tuple[int, ...]:
         """The numbers of the days that are codes for missing ones."""
-        named = [_number(code) for code in self.na if isinstance(code, str)]
+        named = [day_in(code) for code in self.na if isinstance(code, str)]
         return tuple(number for number in named if number is not None)
 
     def coerce(self, value: Any) -> datetime.date | None:  # type: ignore[override]
         """The date that stands for `value`, or None if it is missing."""
-        number = None if isinstance(value, int | float) else _number(value)
+        number = None if isinstance(value, int | float) else day_in(value)
         if number is None or number in self.coded_days:
             return None if self.missing is None else self.date(self.missing)
         return self.date(min(max(number, self.lattice.low), self.lattice.high))
@@ -103,7 +103,7 @@ def day_number(year: Any, month: Any, day: Any) -> Any:
     return days - 865_566
 
 
-def _number(value: Any) -> int | None:
+def day_in(value: Any) -> int | None:
     """The day of a date, a time or a text; a whole number is a number of days."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value

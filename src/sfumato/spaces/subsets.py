@@ -61,7 +61,7 @@ class Subsets:
         """The set that stands for `value`, or None if it is missing."""
         if isinstance(value, str):
             value = [item.strip(BLANKS) for item in value.split(self.separator)]
-        if not isinstance(value, Iterable) or isinstance(value, Mapping):
+        if codes.blank(value) or not isinstance(value, Iterable) or isinstance(value, Mapping):
             return None
         held = list(value)
         if self.na and held and all(self._coded(item) for item in held):
