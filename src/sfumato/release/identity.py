@@ -48,7 +48,7 @@ def scope(schema: Schema, columns: Iterable[str], sized: bool = False) -> dict[s
     read = schema.columns if isinstance(schema.unit, Person) else columns
     whole = schema.to_record()
     record: dict[str, Any] = {
-        name: whole[name] for name in ("dataset", "version", "adjacency", "unit") if name in whole
+        name: whole[name] for name in ("dataset", "version", "adjacency", "unit", "quoted_lines") if name in whole
     }
     if schema.fixed_size is not None or sized:
         record["size"] = schema.size
