@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -98,7 +98,7 @@ def test_blocks_move_no_further_than_they_claim(basis, target):
     schema = sf.Schema({name: sf.Interval(0, 1, 0.01) for name in columns})
     block = Block.calibrate(together(*columns, basis=basis), schema, target)
     corners = np.array(np.meshgrid(*[[0, 100]] * 5)).reshape(5, -1).T
-    held = corners if block.waves is None else np.rint(corners @ block.waves.T)
+    held = block.held(corners)
     moved = np.abs(held[:, None] - held[None]).reshape(-1, held.shape[1])
     claimed = block._moved
     assert moved.max() <= claimed.linf
@@ -107,6 +107,25 @@ def test_blocks_move_no_further_than_they_claim(basis, target):
     assert block.guarantee().implies(target)
     if basis is None:
         assert moved.max() == claimed.linf
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 24), st.integers(1, 8), st.integers(1, 10**9), st.integers(0, 2**32))
+def test_what_a_record_holds_depends_on_that_record_alone(points, basis, width, seed):
+    """Whatever batch it stands in, and in whatever order; and within the claim of every other record."""
+    columns = [f"x{i}" for i in range(points)]
+    schema = sf.Schema({name: sf.Integers(0, width) for name in columns})
+    block = Block.calibrate(together(*columns, basis=min(basis, points)), schema, sf.Approximate(1.0, 1e-6))
+    rng = np.random.default_rng(seed)
+    records = rng.integers(0, width + 1, (300, points)) * (rng.random((300, points)) < 0.9)
+    together_, alone = block.held(records), np.concatenate([block.held(record[None]) for record in records])
+    assert (together_ == alone).all()
+    assert (block.held(records[::-1])[::-1] == together_).all()
+    moved = np.abs(together_[:100, None] - together_[None, 100:]).reshape(-1, together_.shape[1]).astype(object)
+    claimed = block._moved
+    assert moved.max() <= claimed.linf
+    assert moved.sum(axis=1).max() <= claimed.l1
+    assert (moved**2).sum(axis=1).max() <= Fraction(claimed.l2) ** 2
 
 
 def test_the_best_law_of_a_block_depends_on_delta():

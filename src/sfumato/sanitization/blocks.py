@@ -2,9 +2,11 @@ r"""Several numbers of a record perturbed together: vectors, images, and curves 
 
 Numbers of one width W form a vector whose differences fill the cube [-W, W]^d.  Noise from the cube body costs
 half of what Laplace noise costs for large d, and normal noise (with delta) far less.  A curve of d points is first
-written in the r leading cosines of the discrete cosine transform, rounded to whole lattice steps; between two
-curves those r numbers move by at most W sum_j |B_kj| + 1 each and W sqrt(d) + sqrt(r) in l2 (the last term is the
-rounding), so the noise falls on r numbers instead of d; what the other waves held is lost, as smoothing.
+written in the r leading cosines of the discrete cosine transform, by a matrix M of whole numbers, 2^b times the cosines
+rounded, and the products are divided by 2^b and rounded: all in integers, so that a record's numbers depend on that
+record alone.  Between two curves they move by at most ceil(W sum_j |M_kj| / 2^b) + 1 each and, in l2, W sqrt(d) plus
+what rounding the products (sqrt(r)) and the matrix can add; so the noise falls on r numbers instead of d, and what
+the other waves held is lost, as smoothing.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from sfumato.spaces import Interval
 __all__ = ["Block", "Together", "together"]
 
 LAWS = ("cube", "laplace", "normal")
-FLOATING = 1 + 1e-9  # over the rounding of the product with the waves, for up to 10^5 of them
+FLOATING = 1 + 1e-9  # over the rounding of cosines and roots, for up to 10^5 of them
+WORD = 60  # bits of the products
+FINEST = 30  # bits below a lattice step
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +110,31 @@ class Block:
         width, d = self.spaces[0].lattice.width, len(self.columns)
         if self.waves is None:
             return Vector("block", d, l1=d * width, l2=round_up(width * math.sqrt(d), 2), linf=width)
-        each = np.ceil(width * np.abs(self.waves).sum(axis=1) * FLOATING) + 1
-        l2 = (width * math.sqrt(d) + math.sqrt(len(each))) * FLOATING
-        return Vector("waves", len(each), l1=float(each.sum()), l2=max(l2, float(each.max())), linf=float(each.max()))
+        sums = [int(row) for row in np.abs(self._matrix).sum(axis=1)]
+        each = [-(-width * row >> self._bits) + 1 for row in sums]  # one more, as releases of 0.2.0 were rounded
+        skewed = math.sqrt(len(each) * d) * 2.0**-self._bits  # the rounded matrix is at most this far from orthonormal
+        l2 = (width * math.sqrt(d) * (1 + skewed) + math.sqrt(len(each))) * FLOATING
+        l1, linf = float(sum(each)), float(max(each))
+        return Vector("waves", len(each), l1=l1, l2=min(max(l2, linf), l1), linf=linf)
+
+    @cached_property
+    def _bits(self) -> int:
+        """Fractional bits of the matrix, so that products stay within a word."""
+        assert self.waves is not None
+        largest = float(np.abs(self.waves).sum(axis=1).max()) * self.spaces[0].lattice.width
+        return max(0, min(FINEST, WORD - math.ceil(math.log2(max(largest, 1.0)))))
+
+    @cached_property
+    def _matrix(self) -> Integers:
+        assert self.waves is not None
+        return np.asarray(np.rint(self.waves * 2.0**self._bits), dtype=np.int64)
+
+    def held(self, records: Integers) -> Integers:
+        """Each record's exact, secret numbers, or leading waves, before noise."""
+        values = self.coerced(records)
+        if self.waves is None:
+            return values
+        return np.asarray((values @ self._matrix.T + ((1 << self._bits) >> 1)) >> self._bits)
 
     @property
     def noise(self) -> CubeNoise | DiscreteLaplace | RoundedNormal:
@@ -141,9 +167,7 @@ class Block:
 
     def release(self, records: Integers, rng: Rng) -> Integers:
         """Each record's numbers, or leading waves, with noise of their own."""
-        held = self.coerced(records)
-        if self.waves is not None:
-            held = np.rint(held @ self.waves.T).astype(np.int64)
+        held = self.held(records)
         drawn = self.noise.sample(len(held) if self.law == "cube" else held.shape, rng)
         return np.asarray(held + drawn, dtype=np.int64)
 

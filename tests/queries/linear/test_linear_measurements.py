@@ -48,6 +48,21 @@ def test_an_implicit_workload_is_the_matrix_it_stands_for(linear):
     assert (linear.powers(2) == (matrix**2).sum(axis=0)).all()
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 40])
+@pytest.mark.parametrize("cells", [1, 2, 7, 20])
+@pytest.mark.parametrize("factor", [EACH, TOTAL, UPTO, RANGES])
+def test_sums_over_rows_need_no_rows(factor, cells, width):
+    matrix = factor.dense(cells)
+    assert factor.block_total(cells, width) == pytest.approx(factor.block_norms(cells, width).sum())
+    assert (factor.gram(cells) == matrix.T @ matrix).all()
+
+
+def test_a_hierarchy_adds_up_its_variances():
+    for measurement, linear in CASES:
+        if isinstance(measurement, Hierarchy):
+            assert measurement.total_variance(linear) == pytest.approx(measurement.variances(linear).sum())
+
+
 @pytest.mark.parametrize(("measurement", "linear"), CASES)
 def test_a_measurement_solves_and_knows_its_variances(measurement, linear):
     matrix, wanted = written_out(measurement), linear.dense().astype(float)

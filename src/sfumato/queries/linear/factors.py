@@ -45,6 +45,14 @@ class Factor(Protocol):
         """For each row r the squared length of its mean over blocks of `width` cells: sum_B (r . 1_B)^2 / width."""
         ...
 
+    def block_total(self, cells: int, width: int) -> float:
+        """The sum of `block_norms`."""
+        ...
+
+    def gram(self, cells: int) -> Floats:
+        """The transposed rows times the rows, without writing the rows out where there are many."""
+        ...
+
     def dense(self, cells: int) -> Whole:
         """The matrix itself."""
         ...
@@ -73,6 +81,14 @@ class Each:
     def block_norms(self, cells: int, width: int) -> Floats:
         """1 / width."""
         return np.full(cells, 1 / width)
+
+    def block_total(self, cells: int, width: int) -> float:
+        """The sum of `block_norms`."""
+        return float(self.block_norms(cells, width).sum())
+
+    def gram(self, cells: int) -> Floats:
+        """The identity."""
+        return np.eye(cells)
 
     def dense(self, cells: int) -> Whole:
         """The identity."""
@@ -104,6 +120,14 @@ class Total:
         full, rest = divmod(cells, width)
         return np.array([full * width + rest * rest / width])
 
+    def block_total(self, cells: int, width: int) -> float:
+        """The sum of `block_norms`."""
+        return float(self.block_norms(cells, width).sum())
+
+    def gram(self, cells: int) -> Floats:
+        """Ones."""
+        return np.ones((cells, cells))
+
     def dense(self, cells: int) -> Whole:
         """A row of ones."""
         return np.ones((1, cells), dtype=np.int64)
@@ -134,6 +158,15 @@ class Upto:
         last = np.arange(1, cells + 1, dtype=np.float64)
         rest = last % width
         return np.asarray(last - rest + rest * rest / width)
+
+    def block_total(self, cells: int, width: int) -> float:
+        """The sum of `block_norms`."""
+        return float(self.block_norms(cells, width).sum())
+
+    def gram(self, cells: int) -> Floats:
+        """Cells i and j lie together in the last n - max(i, j) rows."""
+        j = np.arange(cells, dtype=np.float64)
+        return cells - np.maximum.outer(j, j)
 
     def dense(self, cells: int) -> Whole:
         """A lower triangle of ones."""
@@ -177,6 +210,18 @@ class Ranges:
         apart = (head.astype(np.float64) ** 2 + tail.astype(np.float64) ** 2) / width + (right - left - 1) * width
         return np.where(left == right, (last + 1.0 - first) ** 2 / width, apart)
 
+    def block_total(self, cells: int, width: int) -> float:
+        """The sum of `block_norms`: of (i + 1) (n - j), i <= j in one block, those with i < j twice; one pass."""
+        j = np.arange(-(-cells // width) * width, dtype=np.float64).reshape(-1, width)
+        inside = j < cells
+        first, last = np.where(inside, j + 1, 0.0), np.where(inside, cells - j, 0.0)
+        return float((last * (2 * np.cumsum(first, axis=1) - first)).sum() / width)
+
+    def gram(self, cells: int) -> Floats:
+        """Cells i <= j lie together in (i + 1) (n - j) ranges."""
+        j = np.arange(cells, dtype=np.float64)
+        return np.asarray((np.minimum.outer(j, j) + 1) * (cells - np.maximum.outer(j, j)))
+
     def dense(self, cells: int) -> Whole:
         """Every range written out."""
         first, last = np.triu_indices(cells)
@@ -219,6 +264,15 @@ class Rows:
         matrix = self.dense(cells).astype(np.float64)
         padded = np.pad(matrix, ((0, 0), (0, -cells % width)))
         return np.asarray((padded.reshape(len(matrix), -1, width).sum(axis=2) ** 2).sum(axis=1) / width)
+
+    def block_total(self, cells: int, width: int) -> float:
+        """The sum of `block_norms`."""
+        return float(self.block_norms(cells, width).sum())
+
+    def gram(self, cells: int) -> Floats:
+        """The product."""
+        matrix = self.dense(cells).astype(np.float64)
+        return np.asarray(matrix.T @ matrix)
 
     def dense(self, cells: int) -> Whole:
         """The entries."""

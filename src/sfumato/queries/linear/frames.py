@@ -23,6 +23,7 @@ __all__ = ["framed", "least_box", "spanning_rows"]
 FINE = 2**20  # the largest entry of T
 LARGEST_RANK = 64
 MOST_POINTS = 20_000
+MOST_SEARCHED = 100_000  # entries of the points, in coordinates of their span, in the l1 search: seconds there
 ROUNDS = (0.1, 0.02, 0.004)  # softness of the largest norm, relative, in the l1 search
 
 
@@ -39,7 +40,7 @@ def framed(matrix: Whole, points: Whole, norm: str) -> Dense | None:
     if points.shape[1] > MOST_POINTS or min(matrix.shape) == 0:
         return None
     chosen = spanning_rows(matrix)
-    if len(chosen) > LARGEST_RANK:
+    if len(chosen) > LARGEST_RANK or (norm == "l1" and len(chosen) * points.shape[1] > MOST_SEARCHED):
         return None
     rows = matrix[chosen].astype(np.float64)
     left, _, _ = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)

@@ -9,11 +9,12 @@ from functools import reduce
 import numpy as np
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.queries.linear.factors import EACH, TOTAL, WIDE, Factor, Floats, Total, Whole
+from sfumato.queries.linear.factors import EACH, TOTAL, WIDE, Factor, Floats, Whole
 
 __all__ = ["Block", "Linear"]
 
 LARGEST_DENSE = 30_000_000  # entries that are written out at most
+LARGEST_GRAM = 4096  # cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +110,14 @@ class Linear:
 
     def gram(self) -> Floats:
         """The transpose times the matrix, dense: n by n, from the factors' own."""
+        if self.cells > LARGEST_GRAM:
+            raise UnsupportedQuery(f"a square of {self.cells} cells is too large to write out, at most {LARGEST_GRAM}")
         total = np.zeros((self.cells, self.cells))
         for block in self.blocks:
-            grams = [_gram(f, n) for f, n in zip(block.factors, self.shape, strict=True)]
+            grams = [f.gram(n) for f, n in zip(block.factors, self.shape, strict=True)]
             total += float(block.weight) ** 2 * reduce(_kron, grams)
         return total
 
 
 def _kron(one: Floats, other: Floats) -> Floats:
     return np.asarray(np.kron(one, other))
-
-
-def _gram(factor: Factor, cells: int) -> Floats:
-    if isinstance(factor, Total):
-        return np.ones((cells, cells))
-    matrix = factor.dense(cells).astype(np.float64)
-    return np.asarray(matrix.T @ matrix)

@@ -32,7 +32,9 @@ WITHIN = (1e-6, 1e3)  # of weights while they are searched; the loss does not de
 
 def score(measurement: Any, linear: Linear, norm: str) -> float:
     """The mean square of all answers together, for noise of one unit of sensitivity (add or remove)."""
-    return float(measurement.variances(linear).sum()) * measurement.norms(norm)[0] ** 2  # type: ignore[no-any-return]
+    is_tree = isinstance(measurement, Hierarchy)
+    total = measurement.total_variance(linear) if is_tree else float(measurement.variances(linear).sum())
+    return float(total * measurement.norms(norm)[0] ** 2)
 
 
 def uniform_hierarchy(cells: int, branching: int) -> Hierarchy:
@@ -99,7 +101,7 @@ def _traces(linear: Linear, width: int) -> list[float]:
     parts = []
     for block in linear.blocks:
         (factor,) = block.factors
-        parts.append(float(block.weight) ** 2 * float(factor.block_norms(linear.cells, width).sum()))
+        parts.append(float(block.weight) ** 2 * factor.block_total(linear.cells, width))
     return parts
 
 

@@ -16,6 +16,7 @@ from sfumato.queries.linear.matrix import Linear
 
 __all__ = ["Dense"]
 
+MOST_PAIRED = 2000  # columns whose differences are all looked at
 LOST = 1e-9  # of a row's own largest entry: what rounding may bias its answer by, for each row of the table
 
 
@@ -45,10 +46,17 @@ class Dense:
         return self.rows.apply(x)
 
     def norms(self, norm: str) -> tuple[float, float]:
-        """The largest norm of a column, and of a difference of two (l1 or l2), rounded up."""
-        matrix = self.rows.dense(0)
-        powers = self.rows.powers(0, 1 if norm == "l1" else 2)
-        return largest_column(powers, norm), largest_difference(matrix, norm)
+        """The largest norm of a column, and of a difference of two (l1 or l2), rounded up; twice the first if large."""
+        return self._norms[norm]
+
+    @cached_property
+    def _norms(self) -> dict[str, tuple[float, float]]:
+        matrix, found = self.rows.dense(0), {}
+        for norm, power in (("l1", 1), ("l2", 2)):
+            alone = largest_column(self.rows.powers(0, power), norm)
+            small = self.cells <= MOST_PAIRED
+            found[norm] = alone, largest_difference(matrix, norm) if small else 2 * alone
+        return found
 
     def solve(self, y: Floats) -> Floats:
         """The counts of least norm among those of least squares."""

@@ -137,14 +137,26 @@ class Hierarchy:
         """For each row of a workload on one axis, the variance of its answer for noise of variance one."""
         if len(linear.shape) != 1 or linear.cells != self.cells:
             raise UnsupportedQuery("a hierarchy answers workloads over one axis of its own size")
-        inverse = 1 / np.array(self.spectrum())
-        steps = inverse - np.concatenate([[0.0], inverse[:-1]])  # each level's share, summed by parts
         found = []
         for block in linear.blocks:
             (factor,) = block.factors
-            part = sum(c * factor.block_norms(self.cells, s) for c, s in zip(steps, self.widths, strict=True))
+            part = sum(c * factor.block_norms(self.cells, s) for c, s in zip(self._shares(), self.widths, strict=True))
             found.append(float(block.weight) ** 2 * np.asarray(part))
         return np.concatenate(found)
+
+    def total_variance(self, linear: Linear) -> float:
+        """The sum of `variances`, without listing the rows."""
+        total = 0.0
+        for block in linear.blocks:
+            (factor,) = block.factors
+            parts = (c * factor.block_total(self.cells, s) for c, s in zip(self._shares(), self.widths, strict=True))
+            total += float(block.weight) ** 2 * sum(parts)
+        return total
+
+    def _shares(self) -> list[float]:
+        """What each level's blocks add to a variance: the inverse spectrum, summed by parts."""
+        inverse = 1 / np.array(self.spectrum())
+        return (inverse - np.concatenate([[0.0], inverse[:-1]])).tolist()  # type: ignore[no-any-return]
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.numeric import round_up
+from sfumato.queries.linear.bodies import EXACT
 from sfumato.queries.linear.factors import Floats, Whole
 from sfumato.queries.linear.matrix import Linear
 from sfumato.queries.linear.measurements.dense import Dense
@@ -50,7 +51,7 @@ class Kronecker:
     def norms(self, norm: str) -> tuple[float, float]:
         """The largest norm of a column, and at most twice that for a difference of two."""
         own = math.prod(axis.norms(norm)[0] for axis in self.axes)
-        own = own if float(own).is_integer() else round_up(own, 2 * len(self.axes))
+        own = own if float(own).is_integer() and own < EXACT else round_up(own, 2 * len(self.axes))
         return own, 2 * own
 
     def solve(self, y: Floats) -> Floats:
