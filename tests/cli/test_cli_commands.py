@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
@@ -36,12 +38,39 @@ def test_a_draft_comes_from_names_and_types_and_holds_no_value(place, run):
 
 def test_a_draft_of_a_csv_knows_names_only(place, run):
     (place / "people.csv").write_text("age,home town\n17,Zanzibar\n")
-    done = run("draft", "people.csv")
+    done = run("draft", "people.csv", "--header")
     assert done.code == 0
     assert '[columns."home town"]' in done.out
     assert 'type = "FILL IN"' in done.out
     assert "Zanzibar" not in done.out
-    assert json.loads(run("draft", "people.csv", "--json").out)["columns"] == {"age": None, "home town": None}
+    assert json.loads(run("draft", "people.csv", "--header", "--json").out)["columns"] == {
+        "age": None,
+        "home town": None,
+    }
+
+
+def test_a_first_line_that_may_be_data_is_not_shown(place, run):
+    for content in ("Alice Smith,34,HIV+\n", "Alice,female,none\nBob,male,flu\n"):
+        (place / "people.csv").write_text(content)
+        shown = [run("draft", "people.csv"), run("draft", "people.csv", "--json")]
+        (place / "csv.toml").write_text((place / "plan.toml").read_text().replace("people.parquet", "people.csv"))
+        shown.append(run("publish", "csv.toml", "--out", "out"))
+        for done in shown:
+            assert done.code == 1
+            assert not [
+                word for word in ("Alice", "Smith", "34", "HIV", "female", "flu") if word in done.out + done.err
+            ]
+        assert "3 columns" in shown[0].err
+        assert "--header" in shown[0].err
+
+
+def test_times_and_truths_are_drafted_as_spaces_that_read_them(place, run):
+    held = {"joined": pa.array([0], pa.timestamp("ms")), "born": pa.array([0], pa.date32()), "ill": [True]}
+    pq.write_table(pa.table(held), place / "kinds.parquet")
+    text = run("draft", "kinds.parquet").out
+    assert text.count('type = "dates"') == 2
+    assert "values = [false, true]" in text
+    assert "no space fits" not in text
 
 
 def test_a_filled_in_draft_is_a_plan(place, run):

@@ -40,13 +40,14 @@ LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger fil
 def draft(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet or DuckDB.", show_default=False)],
     table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file.")] = None,
+    header: Annotated[bool, typer.Option("--header", help="The first line of a text file names the columns.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan; otherwise it is printed.")] = None,
     json: Json = False,
 ) -> None:
     """Write a starting plan from column names and types, never from values."""
     from sfumato.cli.draft import run
 
-    run(file, table, out, json)
+    run(file, table, header, out, json)
 
 
 @app.command(epilog="Example: sfumato plan people.toml")

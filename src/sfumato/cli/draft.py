@@ -45,11 +45,16 @@ spend = {{ epsilon = "{blank}" }}
 """
 
 
-def run(file: Path, table: str | None, out: Path | None, as_json: bool) -> None:
-    """Write or print the draft."""
+def run(file: Path, table: str | None, header: bool, out: Path | None, as_json: bool) -> None:
+    """Write or print the draft; the first line of a text file is shown only to who says that it holds names."""
     from sfumato.engines import column_types
 
     kinds = column_types(file, table)
+    if file.suffix.lower() in NAMES_ONLY and not header:
+        raise SchemaError(
+            f"{file} is a text file of {len(kinds)} columns, and only you know whether its first line names them or is "
+            "a row of data; if it names them, run again with --header, otherwise write the names above it first"
+        )
     if as_json:
         known = {name: None if file.suffix.lower() in NAMES_ONLY else kind for name, kind in kinds.items()}
         print_json({"file": str(file), "columns": known, "plan": drafted(file, table, kinds, out)})
@@ -91,7 +96,12 @@ def _quoted(text: str) -> str:
 
 def _fields(kind: str | None) -> list[str]:
     if kind is None:
-        return [f'type = "{BLANK}"           # interval, integers, categories, subsets or texts, with their parts']
+        kinds = "interval, integers, dates, categories, subsets or texts, with their parts"
+        return [f'type = "{BLANK}"           # {kinds}']
+    if kind.startswith(("date", "timestamp")):
+        return ['type = "dates"', f'low = "{BLANK}"             # such as "2020-01-01"', f'high = "{BLANK}"']
+    if kind.startswith("boolean"):
+        return ['type = "categories"', "values = [false, true]"]
     if kind.startswith(("int", "uint")):
         return ['type = "integers"', f'low = "{BLANK}"', f'high = "{BLANK}"']
     if kind.startswith(("float", "decimal")):

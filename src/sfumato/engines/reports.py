@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.engines.backends import isolated, streamed
 from sfumato.engines.canary import trusted
+from sfumato.engines.columns import absent
 from sfumato.errors import EngineError, SchemaError
 from sfumato.local.collection.collector import Collector, Receipt
 from sfumato.local.protocols.protocol import LocalProtocol, Reports
@@ -31,7 +32,7 @@ def add_column(collector: Collector, table: Any, column: str, name: str) -> Rece
     where the table lives; others are streamed.  Nulls and whatever no owner can have sent are refused and counted.
     """
     if column not in table.columns:
-        raise SchemaError(f"the table has no column {column!r}; it holds {', '.join(table.columns)}")
+        raise absent(column, table.columns)
     protocol, kind = collector.collection.protocol, table[column].type()
     if not (kind.is_binary() or ((kind.is_numeric() or kind.is_string()) and not protocol.columns)):
         wanted = f"bytes, {protocol.report_bytes} a report" if protocol.columns else "whole numbers or bytes"
