@@ -11,7 +11,7 @@ from typing import Any
 import ibis
 
 from sfumato.engines import frames, parquet, text
-from sfumato.engines.backends import connected, quiet
+from sfumato.engines.backends import connected, executed, quiet
 from sfumato.engines.canary import trusted
 from sfumato.engines.engine import Table
 from sfumato.engines.origins import based
@@ -46,7 +46,8 @@ def read(
     `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
     `size`: the public number of units; under replacement the number of rows, which is compared with the table.
     `quoted_lines`: quotes in a text file may hold line ends; see `Schema`.
-    Text files and frames are read once, here; Parquet and databases where they lie.
+    Text files and frames are read once, here; Parquet and database files are answered from where they lie, after one
+    pass over the declared columns that finds damage before anything is charged.
     """
     if isinstance(schema, Schema):
         declared = schema
@@ -91,8 +92,8 @@ def _opened(path: Path, kind: str, table: str | None, schema: Schema | None) -> 
                 joined = schema is not None and schema.quoted_lines
                 return _loaded(text.batches(path, text.SEPARATORS[kind], wanted, joined))
             if kind in PARQUET:
-                return parquet.everything([path]) if schema is None else parquet.opened([path], schema)
-            return _database(path, table)
+                return parquet.everything([path]) if schema is None else _whole(parquet.opened([path], schema), schema)
+            return _whole(_database(path, table), schema)
     except SchemaError:
         raise
     except Exception:
@@ -145,6 +146,15 @@ def _schema(
         dataset = Path(source).name.split(".")[0]
     person = Row() if unit is None or rows is None else Person(unit, rows)
     return Schema(columns, person, adjacency, size, dataset, quoted_lines=quoted_lines)
+
+
+def _whole(table: Any, schema: Schema | None) -> Any:
+    """The same table, its declared columns decoded to their end once: a damaged file must not fail after a charge."""
+    held = set(table.columns)
+    wanted = [name for name in _wanted(schema) if name in held] if schema is not None else []
+    if wanted:
+        executed(table.aggregate(**{f"h{place}": table[name].hash().max() for place, name in enumerate(wanted)}))
+    return table
 
 
 def _loaded(rows: Any) -> Any:
