@@ -3,6 +3,8 @@
 import json
 import math
 import random
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,3 +159,13 @@ def test_other_must_be_a_label_and_belongs_to_its_format():
     record = Collection("x", certain(2), ("a", "b"), "b").to_record()
     with pytest.raises(SchemaError, match="not other"):
         Collection.from_record({**record, "format": FORMAT})
+
+
+def test_a_declaration_written_by_hand_names_other(tmp_path):
+    """The file of the guide, word for word."""
+    guide = (Path(__file__).parent.parent.parent / "docs/guide/local.md").read_text()
+    (block,) = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    (tmp_path / "start.toml").write_text(block)
+    declared = Collection.read(tmp_path / "start.toml")
+    assert (declared.other, declared.labels[-1], declared.protocol.k) == ("other", "other", 5)
+    assert len(Client(declared).report("unheard of")) == 49
