@@ -14,7 +14,7 @@ LAYERS = (
     "errors", "numeric", "elimination", "version", "visible",
     "disk", "randomness", "privacy", "spaces", "schema", "sampling", "curves",
     "statements", "certificate", "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis",
-    "archive", "local", "auditing", "engines", "ledger", "publishing", "orders", "session",
+    "archive", "local", "auditing", "engines", "ledger", "verification", "publishing", "orders", "session",
     "plans", "report", "cli",
 )  # fmt: skip
 # Plots are imported inside the function that draws them.

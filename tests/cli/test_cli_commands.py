@@ -198,7 +198,7 @@ def test_show_prints_a_saved_release(place, run):
         for word in ("guarantee", "certificate", "95% interval", "CA", "NY", "TX", "head"):
             assert word in done.out
     record = json.loads(run("show", "out/releases/everyone.json", "--json").out)
-    assert record["format"] == "sfumato-release/1"
+    assert record["format"] == "sfumato-release/2"
 
 
 def test_ledger_show_verify_and_export(place, run):

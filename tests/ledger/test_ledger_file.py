@@ -175,11 +175,11 @@ def test_a_foreign_database_is_refused(tmp_path):
         opened(place)
 
 
-@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("version", [0, 3])
 def test_another_format_is_refused(path, version):
     with contextlib.closing(sqlite3.connect(path)) as raw:
         raw.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(LedgerError, match=f"has format {version}, this version reads 1"):
+    with pytest.raises(LedgerError, match=f"has format {version}, this version reads 1 and 2"):
         Ledger.existing(path)
 
 

@@ -257,9 +257,19 @@ def test_text_that_is_not_canonical_is_noticed(path):
     assert "entry 3: its text is not in canonical form" in opened(path).verify().words()
 
 
-def test_a_second_release_for_one_charge_is_refused_by_the_file(path):
+def test_a_second_release_of_a_name_for_one_charge_is_refused_by_the_file(path):
+    def of_one_name(records):
+        _stored_twice(records)
+        records[6]["name"] = records[4]["name"]
+
     with pytest.raises(sqlite3.IntegrityError), behind_its_back(path) as raw:
+        rewrite(raw, of_one_name)
+
+
+def test_a_second_release_for_one_charge_is_found(path):
+    with behind_its_back(path) as raw:
         rewrite(raw, _stored_twice)
+    assert "entry 6: no charge of its own paid for this release" in opened(path).verify().words()
 
 
 def test_a_plausible_rewrite_is_noticed_only_by_printed_heads(path):

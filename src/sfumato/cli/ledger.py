@@ -12,6 +12,7 @@ from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
 from sfumato.privacy.guarantees import guarantee_from, to_record
 from sfumato.report.answers import cost
+from sfumato.verification import verify as check
 
 __all__ = ["export", "show", "verify"]
 
@@ -40,14 +41,15 @@ def verify(path: Path, heads: list[str], as_json: bool) -> None:
     if not path.exists():
         raise LedgerError(f"there is no ledger {path}; check the path")
     try:
-        found = Ledger.existing(path).verify(heads)
+        found = check(Ledger.existing(path), heads)
     except LedgerError as error:
         raise LedgerDoesNotVerify(f"the ledger does NOT hold: {error}") from None
     if as_json:
         spent = None if found.spent is None else to_record(found.spent)
         print_json({
             "holds": found.holds, "entries": found.entries, "head": found.head, "spent": spent,
-            "problems": list(found.problems), "heads_checked": len(heads),
+            "problems": list(found.problems), "disputes": list(found.disputes),
+            "true": None if found.true is None else to_record(found.true), "heads_checked": len(heads),
         })  # fmt: skip
     if not found.holds:
         raise LedgerDoesNotVerify(found.words())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 from pathlib import Path
 
-from sfumato.disk import sync_directory
+from sfumato.disk import draft_beside, private_file, sync_directory
 from sfumato.errors import LedgerError
 
 __all__ = ["INSIDE_BYTES", "beside", "fingerprint", "read_beside", "write_beside"]
@@ -29,9 +28,10 @@ def beside(ledger: Path, content_hash: str) -> Path:
 def write_beside(ledger: Path, content: bytes) -> None:
     """Write, sync, put in place, sync the directory: the name never stands for half a content."""
     final = beside(ledger, fingerprint(content))
-    draft = final.with_name(f".{final.name}.{secrets.token_hex(8)}.new")
+    draft = draft_beside(final)
     try:
-        with draft.open("xb") as file:
+        private_file(draft)
+        with draft.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

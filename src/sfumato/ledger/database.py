@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.disk import sync_directory
+from sfumato.disk import draft_beside, private_file, sync_directory
 from sfumato.errors import LedgerError
-from sfumato.ledger.entries import FORMAT, Entry
+from sfumato.ledger.entries import FORMAT, FORMATS, Entry
 
-__all__ = ["BUSY_SECONDS", "SCHEMA", "create", "insert", "reading", "writing"]
+__all__ = ["BUSY_SECONDS", "SCHEMA", "SCHEMAS", "create", "insert", "reading", "writing"]
 
 APPLICATION = 0x5346554D  # "SFUM" in the file header tells a ledger from any other SQLite file
 BUSY_SECONDS = 120.0  # a commit takes milliseconds; eight busy writers stay far below this
 
 # The columns derived from a body are computed by SQLite, so they cannot disagree with it.
-SCHEMA = (
+_FIRST = (
     """CREATE TABLE entries (
   sequence INTEGER PRIMARY KEY,
   body TEXT NOT NULL,
@@ -60,6 +59,16 @@ BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END""",
 )
 
 
+_KINDS = "IN ('open', 'charge', 'release')"
+_SECOND = {
+    _FIRST[0]: _FIRST[0].replace(_KINDS, "IN ('open', 'charge', 'release', 'correction')"),
+    _FIRST[3]: "CREATE UNIQUE INDEX one_release_per_charge ON entries (charge, name) WHERE charge IS NOT NULL",
+}
+# Format 2 knows corrections, and charges that pay for several releases; files of format 1 stay what they are.
+SCHEMAS = {1: _FIRST, 2: tuple(_SECOND.get(statement, statement) for statement in _FIRST)}
+SCHEMA = SCHEMAS[FORMAT]
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection inside one short read transaction."""
@@ -91,9 +100,10 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 def create(path: Path, first: Entry) -> None:
     """Put a new ledger with its opening in place whole, unless one appeared meanwhile."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    draft = draft_beside(path)
     try:
         with _explained(path):
+            private_file(draft)  # it will hold what is unpublished; SQLite's journal gets the same rights
             with contextlib.closing(_connect(draft, "rwc")) as connection:
                 connection.execute("PRAGMA journal_mode = MEMORY")  # private until linked
                 connection.execute("PRAGMA synchronous = FULL")
@@ -136,9 +146,10 @@ def _must_be_ledger(path: Path, connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise LedgerError(f"{path} is not a ledger (an empty or foreign file); give another path")
-    if version != FORMAT:
+    if version not in FORMATS:
+        known = " and ".join(map(str, FORMATS))
         raise LedgerError(
-            f"ledger {path} has format {version}, this version reads {FORMAT}; use the version of sfumato that wrote it"
+            f"ledger {path} has format {version}, this version reads {known}; use the version of sfumato that wrote it"
         )
 
 
@@ -147,11 +158,11 @@ def _explained(path: Path) -> Iterator[None]:
     """SQLite's and the system's failures as one clear error.  A failed COMMIT may have spent."""
     try:
         yield
-    except (sqlite3.Error, OSError) as failure:
+    except (sqlite3.Error, OSError, UnicodeError, OverflowError) as failure:  # the last two: texts and sizes of a wreck
         raise LedgerError(f"ledger {path} {_reason(path, failure)}") from None
 
 
-def _reason(path: Path, failure: sqlite3.Error | OSError) -> str:
+def _reason(path: Path, failure: Exception) -> str:
     code = getattr(failure, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
     if not path.parent.is_dir():
         return "cannot be created: its directory does not exist; create the directory first"
@@ -160,7 +171,7 @@ def _reason(path: Path, failure: sqlite3.Error | OSError) -> str:
             f"was locked by another process for {BUSY_SECONDS:.0f} seconds; nothing was written; "
             "end that process or wait, then try again"
         )
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or isinstance(failure, UnicodeError | OverflowError):
         return "is damaged or not a ledger; restore it from a copy and verify it with printed heads"
     if code == sqlite3.SQLITE_READONLY or isinstance(failure, PermissionError):
         return "cannot be written; allow writing to the file and its directory"

@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 
 from sfumato.errors import LedgerError, ParameterError
 
-__all__ = ["FORMAT", "GENESIS", "KINDS", "Entry", "canonical", "label", "now", "plain"]
+__all__ = ["FORMAT", "FORMATS", "GENESIS", "KINDS", "Entry", "canonical", "label", "now", "plain"]
 
-FORMAT = 1  # a stored format never changes meaning: a changed one gets the next number
+FORMAT = 2  # a stored format never changes meaning: a changed one gets the next number
+FORMATS = (1, 2)  # read, and written on: a ledger keeps the format it was made with
 GENESIS = "0" * 64  # stands before the first entry
-KINDS = ("open", "charge", "release")
+KINDS = ("open", "charge", "release", "correction")
 LABEL_LENGTH = 1000
 DESCRIPTION_BYTES = 1 << 20  # keeps verifying a chain cheap; large public material is content
 
@@ -34,11 +35,15 @@ _SHAPE: dict[str, type | tuple[type, ...]] = {
     "description": dict,
     "previous": str,
 }
+_OPTIONAL: dict[str, type] = {"account": str, "batch": list}  # absent unless they apply; not in format 1
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry.  `amounts` is what it cost and `total` what all entries up to it cost, in units.
+
+    `account` says on whose behalf it was charged, `batch` which releases (name and digest) the charge pays for
+    together; both are absent by default.
 
     >>> midnight = "2025-01-01T00:00:00+00:00"
     >>> first = Entry(0, "open", midnight, "people", "", None, (0,), (0,), {}, GENESIS)
@@ -56,11 +61,16 @@ class Entry:
     total: tuple[int, ...]
     description: dict[str, object]
     previous: str
+    account: str | None = None
+    batch: tuple[tuple[str, str], ...] | None = None
 
     def record(self) -> dict[str, object]:
         """The entry as plain values, without its hash."""
-        fields: dict[str, object] = {part: getattr(self, part) for part in _SHAPE}
-        return {**fields, "amounts": list(self.amounts), "total": list(self.total)}
+        fields: dict[str, object] = {part: getattr(self, part) for part in (*_SHAPE, *_OPTIONAL)}
+        fields |= {"amounts": list(self.amounts), "total": list(self.total)}
+        if self.batch is not None:
+            fields["batch"] = [list(pair) for pair in self.batch]
+        return {part: value for part, value in fields.items() if part in _SHAPE or value is not None}
 
     def body(self) -> str:
         """The text that is hashed and stored."""
@@ -75,24 +85,33 @@ class Entry:
     def read(cls, body: str) -> Entry:
         """The entry a body describes; unknown kinds, missing and surplus parts are refused."""
         try:
-            record = json.loads(body)
+            record = json.loads(body) if isinstance(body, str) else None
         except (ValueError, RecursionError):
             raise LedgerError("an entry of the ledger is not JSON; run verify") from None
-        if not isinstance(record, dict) or record.keys() != _SHAPE.keys():
+        if not isinstance(record, dict) or not _SHAPE.keys() <= record.keys() <= _SHAPE.keys() | _OPTIONAL.keys():
             raise LedgerError("an entry of the ledger does not have the parts of its format")
         if record["kind"] not in KINDS:
             raise LedgerError(
                 f"unknown kind of entry; this version knows {', '.join(KINDS)}: "
                 "read this ledger with the version of sfumato that wrote it"
             )
-        for part, kind in _SHAPE.items():
+        for part, kind in (_SHAPE | {part: _OPTIONAL[part] for part in _OPTIONAL if part in record}).items():
             if not isinstance(record[part], kind) or isinstance(record[part], bool):
                 raise LedgerError(f"part {part!r} of an entry has the wrong type; run verify")
         for part in ("amounts", "total"):
             if not all(type(amount) is int and amount >= 0 for amount in record[part]):
                 raise LedgerError(f"{part} of an entry must be whole numbers; run verify")
             record[part] = tuple(record[part])
+        if "batch" in record:
+            record["batch"] = tuple(_pair(pair) for pair in record["batch"])
         return cls(**record)
+
+
+def _pair(pair: object) -> tuple[str, str]:
+    match pair:
+        case [str(name), str(digest)]:
+            return name, digest
+    raise LedgerError("batch of an entry must hold pairs of a name and a digest; run verify")
 
 
 def canonical(value: object) -> str:

@@ -42,25 +42,34 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check of the whole ledger found; `problems` is empty when it holds."""
+    """What a check of the whole ledger found; `problems` and `disputes` are empty when it holds.
+
+    A dispute is a release whose mechanism costs more than was charged for it; `true` is then what everything charged
+    costs, as the mechanisms of the stored releases give it.
+    """
 
     entries: int
     head: str
     spent: Guarantee | None
     problems: tuple[str, ...]
+    disputes: tuple[str, ...] = ()
+    true: Guarantee | None = None
 
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.problems
+        return not self.problems and not self.disputes
 
     def words(self) -> str:
         """The finding for a reader."""
         if self.holds:
             return f"the ledger holds: {self.entries} entries, head {self.head}, spent {self.spent!r}"
-        lines = [f"  - {line}" for line in self.problems[:SHOWN]]
-        if len(self.problems) > SHOWN:
-            lines.append(f"  - and {len(self.problems) - SHOWN} more")
+        found = (*self.problems, *self.disputes)
+        lines = [f"  - {line}" for line in found[:SHOWN]]
+        if len(found) > SHOWN:
+            lines.append(f"  - and {len(found) - SHOWN} more")
+        if self.true is not None:
+            lines.append(f"the true total is {self.true!r}; recorded is {self.spent!r}")
         return "\n".join(["the ledger does NOT hold:", *lines])
 
 

@@ -12,9 +12,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from sfumato.disk import clear_drafts
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.ledger import contents, rules
-from sfumato.ledger.database import SCHEMA, create, insert, reading, writing
+from sfumato.ledger.database import SCHEMAS, create, insert, reading, writing
 from sfumato.ledger.entries import Entry, label
 from sfumato.ledger.protocol import Charge, Stored, Verification
 from sfumato.ledger.terms import Terms
@@ -26,6 +27,7 @@ from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["Ledger"]
 
+LONGEST_NAME = 240  # file systems allow 255 bytes, SQLite's journal adds eight
 PAGE = 1000  # entries read per transaction, so that a long look never holds up a charge
 _SELECT = "SELECT sequence, body, hash FROM entries"
 
@@ -45,6 +47,7 @@ class Ledger:
             first = _one(connection, f"{_SELECT} WHERE sequence = 0")
             last = _last(connection)
         self.terms = Terms.read(first)
+        self.format = first.description["format"]
         self._seen = (last.sequence, last.hash)
 
     @classmethod
@@ -60,6 +63,11 @@ class Ledger:
     ) -> Ledger:
         """The ledger at `path`, made if missing; all that is declared must match its terms."""
         place = Path(path)
+        if len(os.fsencode(place.name)) > LONGEST_NAME:
+            raise ParameterError(
+                f"the ledger's file name must take at most {LONGEST_NAME} bytes, since others add to it"
+            )
+        clear_drafts(place.parent)
         if not place.exists():
             if budget is None:
                 raise LedgerError(f"ledger {place} does not exist yet; give budget= to create it")
@@ -136,9 +144,9 @@ class Ledger:
         release = next((entry for entry in named if entry.kind == "release"), None)
         if release is None:
             return None
-        charge = next(e for e in named if e.sequence == release.description["charge"])
-        content = self._content(release)
-        if content is None or contents.fingerprint(content) != release.description["content"]:
+        charge = next((e for e in named if e.sequence == release.description.get("charge")), None)
+        content = self.content(release)
+        if charge is None or content is None or contents.fingerprint(content) != release.description.get("content"):
             raise LedgerError(
                 f"the stored release {name!r} is missing or damaged in ledger {self.path}; "
                 "restore the file from a copy, or release under a new name, which is charged again"
@@ -167,11 +175,14 @@ class Ledger:
         problems: list[str] = []
         with reading(self.path) as connection:
             present = {row[0] for row in connection.execute(_SCHEMA_QUERY)}
-            if present != set(SCHEMA):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if present != set(SCHEMAS[version]):
                 problems.append("the file's tables or its append-only triggers were changed")
             if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
                 problems.append("the file's tables and indexes do not agree")
-        found = verify_chain(self._rows(), self._content, chosen)
+        if self.format != version:
+            problems.append(f"the file says format {version}, its opening {self.format}")
+        found = verify_chain(self._rows(), self.content, chosen)
         return Verification(found.entries, found.head, found.spent, (*problems, *found.problems))
 
     def _spending(self) -> frozenset[str]:
@@ -207,7 +218,8 @@ class Ledger:
                 return
             after = page[-1][0]
 
-    def _content(self, release: Entry) -> bytes | None:
+    def content(self, release: Entry) -> bytes | None:
+        """The stored bytes of a release entry, unchecked; none if they are gone."""
         if release.description.get("place") == "beside":
             return contents.read_beside(self.path, str(release.description.get("content")))
         query = "SELECT content FROM contents WHERE sequence = ?"

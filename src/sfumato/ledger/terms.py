@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 
 from sfumato.errors import LedgerError, ParameterError
-from sfumato.ledger.entries import FORMAT, GENESIS, Entry, label, now
+from sfumato.ledger.entries import FORMAT, FORMATS, GENESIS, Entry, label, now
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row, Unit
 from sfumato.privacy.filters import Filter, filter_for
 from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from, to_record
@@ -69,16 +69,16 @@ class Terms:
         declared = first.description
         if first.kind != "open" or first.sequence != 0 or first.guarantee is None:
             raise LedgerError("the first entry of the ledger must be its opening; run verify")
-        if declared.get("format") != FORMAT:
+        if type(declared.get("format")) is not int or declared["format"] not in FORMATS:
             raise LedgerError(
-                f"the ledger has another format than {FORMAT}, the one this version reads; "
+                f"the ledger has another format than {' and '.join(map(str, FORMATS))}, which this version reads; "
                 "use the version of sfumato that wrote it"
             )
         try:
             adjacency = ADJACENCIES[str(declared["adjacency"])]
             unit = _unit_from(declared["unit"])
             return cls(first.name, adjacency, unit, guarantee_from(first.guarantee))
-        except (KeyError, TypeError, ParameterError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ParameterError):
             raise LedgerError("the opening of the ledger declares unknown terms") from None
 
     def must_match(self, dataset: str, adjacency: Adjacency, unit: Unit, budget: Guarantee | None) -> None:

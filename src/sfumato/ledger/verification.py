@@ -44,6 +44,8 @@ def verify_chain(rows: Iterable[Row], content: Callable[[Entry], bytes | None], 
             walk.step(*row)
         except (LedgerError, ParameterError) as failure:
             walk.problems.append(f"entry {row[0]}: {failure}")
+        except Exception:  # whatever damage left behind is a finding, never an error of the check
+            walk.problems.append(f"entry {row[0]}: it cannot be read as an entry")
         absent.discard(row[2])
     walk.problems.extend(
         f"head {head} is not in the chain: entries were cut off, rolled back or rewritten" for head in sorted(absent)
@@ -51,7 +53,11 @@ def verify_chain(rows: Iterable[Row], content: Callable[[Entry], bytes | None], 
     if walk.terms is None:
         walk.problems.append("the ledger has no readable opening")
         return Verification(walk.count, walk.previous, None, tuple(walk.problems))
-    spent = walk.terms.filter.spent(walk.total, walk.first)
+    try:
+        spent = walk.terms.filter.spent(walk.total, walk.first)
+    except Exception:
+        walk.problems.append("what is spent cannot be added up")
+        return Verification(walk.count, walk.previous, None, tuple(walk.problems))
     return Verification(walk.count, walk.previous, spent, tuple(walk.problems))
 
 
@@ -61,11 +67,13 @@ class _Walk:
     def __init__(self, content: Callable[[Entry], bytes | None]) -> None:
         self.content = content
         self.terms: Terms | None = None
+        self.format: object = None
         self.total: Amounts = ()
         self.first: Amounts | None = None
         self.previous = GENESIS
         self.count = 0
-        self.unpaid: dict[int, Entry] = {}
+        self.unpaid: dict[int, set[tuple[str, str]]] = {}
+        self.charges: set[object] = set()
         self.names: dict[str, str] = {}
         self.problems: list[str] = []
 
@@ -79,10 +87,14 @@ class _Walk:
         self._require(entry.body() == body, sequence, "its text is not in canonical form")
         self._require(entry.sequence == sequence, sequence, "it carries another number")
         self._require(entry.previous == previous, sequence, "it does not follow its predecessor")
+        extended = entry.kind == "correction" or entry.account is not None or entry.batch is not None
+        self._require(not (extended and self.format == 1), sequence, "format 1 knows no such entry")
         if self.terms is None or entry.kind == "open":
             self._open(entry)
         elif entry.kind == "charge":
             self._charge(entry, self.terms)
+        elif entry.kind == "correction":
+            self._correction(entry, self.terms)
         else:
             self._release(entry)
 
@@ -90,6 +102,7 @@ class _Walk:
         self._require(self.terms is None, entry.sequence, "a ledger is opened only once")
         if self.terms is None:
             self.terms = Terms.read(entry)
+            self.format = entry.description.get("format")
             self.total = self.terms.nothing
             empty = entry.total == entry.amounts == self.total
             self._require(empty, entry.sequence, "a ledger opens with nothing spent")
@@ -102,22 +115,36 @@ class _Walk:
             recorded >= amount for recorded, amount in zip(entry.amounts, least, strict=False)
         )
         self._require(covered, entry.sequence, "its amounts are below what its guarantee costs")
+        self.charges.add(entry.sequence)
         cost = entry.amounts if covered else least
         self.total = added(self.total, cost)
         self.first = self.first or (cost if any(cost) else None)
         self._require(entry.total == self.total, entry.sequence, "its total does not add up")
         self._require(terms.filter.admits(self.total, self.first), entry.sequence, "its total exceeds the budget")
-        first = self.names.setdefault(entry.name, entry.digest)
-        self._require(first == entry.digest, entry.sequence, "its name stands for another digest")
-        self.unpaid[entry.sequence] = entry
+        paid = ((entry.name, entry.digest),) if entry.batch is None else entry.batch
+        for name, digest in paid:
+            first = self.names.setdefault(name, digest)
+            self._require(first == digest, entry.sequence, "its name stands for another digest")
+        self.unpaid[entry.sequence] = set(paid)
+
+    def _correction(self, entry: Entry, terms: Terms) -> None:
+        """An earlier charge claimed too little: the rest is added, and nothing is refused for it."""
+        if entry.guarantee is None:
+            raise LedgerError("a correction must name the guarantee that holds")
+        terms.filter.amounts(guarantee_from(entry.guarantee))
+        known = entry.description.get("charge") in self.charges
+        self._require(known, entry.sequence, "it corrects no earlier charge")
+        self.total = added(self.total, entry.amounts)
+        self._require(entry.total == self.total, entry.sequence, "its total does not add up")
+        self._require(terms.filter.admits(self.total, self.first), entry.sequence, "its total exceeds the budget")
 
     def _release(self, entry: Entry) -> None:
         nothing = not any(entry.amounts) and entry.total == self.total
         self._require(nothing, entry.sequence, "a release must leave the total as it is")
         charge = entry.description.get("charge")
-        paid = self.unpaid.pop(charge, None) if isinstance(charge, int) else None
-        same = paid is not None and (paid.name, paid.digest) == (entry.name, entry.digest)
-        self._require(same, entry.sequence, "no charge of its own paid for this release")
+        paid = self.unpaid.get(charge, set()) if isinstance(charge, int) else set()
+        self._require((entry.name, entry.digest) in paid, entry.sequence, "no charge of its own paid for this release")
+        paid.discard((entry.name, entry.digest))
         place = entry.description.get("place")
         self._require(place in PLACES, entry.sequence, "its content is in an unknown place")
         content = self.content(entry)

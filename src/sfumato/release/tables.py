@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from sfumato.certificate import Certificate, NoBoundKnown, certificate_from
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
-from sfumato.release.answers import Provenance
+from sfumato.release.answers import Provenance, dispute
 from sfumato.release.identity import canonical
 from sfumato.schema import Schema
 
@@ -40,12 +40,19 @@ class TableRelease:
     provenance: Provenance
     spend: Guarantee
     method: dict[str, Any]
+    stated: Guarantee | None = None  # what a file states where its mechanism gives no such claim
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the table was stored with a smaller claim than its mechanism gives; `guarantee` is the latter."""
+        return self.stated is not None
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {len(self):,} rows, {self.guarantee!r})"
+        disputed = ", disputed" if self.disputed else ""
+        return f"{type(self).__name__}({self.name!r}, {len(self):,} rows, {self.guarantee!r}{disputed})"
 
     def __str__(self) -> str:
         return self.words()
@@ -59,6 +66,7 @@ class TableRelease:
         return (
             f"{self.name}: {len(self):,} rows of {', '.join(self.rows.column_names)}\n"
             f"  guarantee    {self.guarantee.words().format(unit=self.provenance.unit)}\n"
+            f"{dispute(self.stated, '  DISPUTED     ')}"
             f"  error        {self.accuracy()}\n"
             f"  certificate  {self.certificate.words()}\n"
             f"  use          every later query on this table is free: it costs no more privacy\n"

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.ledger import Ledger
-from sfumato.release import Release
+from sfumato.release import Release, dispute
 from sfumato.report.answers import answers, cost, listed
 from sfumato.report.markup import Markup, filled, joined
 from sfumato.report.page import PAGE, STYLE
@@ -84,6 +84,7 @@ def _section(number: int, release: Release) -> Markup:
     place = release.provenance
     facts = {
         "Guarantee": _sentence(release.guarantee.words().format(unit=place.unit)),
+        **({"Disputed": _sentence(dispute(release.stated, "").strip())} if release.disputed else {}),
         "Error to expect": _sentence(release.accuracy()),
         "Certificate": _sentence(release.certificate.words()),
         "Question": _question(release),
