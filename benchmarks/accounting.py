@@ -17,10 +17,16 @@ from collections.abc import Callable, Iterator
 from dp_accounting.pld import privacy_loss_distribution as peer
 
 from sfumato.privacy.batch import Batch
-from sfumato.privacy.calibration import best_split, laplace_scale_for, printed_laplace_scale_for
+from sfumato.privacy.calibration import (
+    best_split,
+    laplace_scale_for,
+    printed_laplace_scale_for,
+    real_laplace_scale_for,
+)
 from sfumato.privacy.composition import optimal_delta, optimal_epsilon
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate, Pure
+from sfumato.privacy.lattice import discrete_laplace_law
 from sfumato.privacy.laws import GaussianLaw, LaplaceLaw, pure_law
 
 DELTA = 1e-6
@@ -122,9 +128,12 @@ def source_documents() -> Iterator[Row]:
     yield row("Laplace II, true delta", list(found), "3.4e-3", 3.35e-3 <= found.lower <= found.upper <= 3.45e-3)
     worst = optimal_delta(Pure(1 / printed), 1000, 10.0)
     yield row("Laplace II, worst mechanism", worst, "4.2e-3", abs(worst - 4.2e-3) < 5e-5)
-    scale = laplace_scale_for(1000, 1.0, 10.0, 1e-3)
+    scale = real_laplace_scale_for(1000, 1.0, 10.0, 1e-3)
     mended = Batch(((LaplaceLaw(1 / scale), 1000),)).delta(10.0, tolerance=1e-6).upper
     yield row("Laplace II, calibrated by composition", mended, "<= 1e-3", mended <= 1e-3)
+    scale = laplace_scale_for(1000, 1, 10.0, 1e-3)
+    drawn = Batch(((discrete_laplace_law(scale, 1), 1000),)).delta(10.0, tolerance=1e-6).upper
+    yield row("Laplace II, calibrated for noise on the integers", drawn, "<= 1e-3", drawn <= 1e-3)
 
 
 def splits() -> Iterator[Row]:

@@ -157,3 +157,29 @@ def test_refuses_what_cannot_be_optimized_or_drawn():
     good = Tabulated.calibrate(3, Pure(1.0))
     with pytest.raises(ParameterError, match="units"):
         Tabulated(3, good.ratio, good.subsets, (1 << 61,) * len(good.units))
+
+
+@settings(max_examples=40, deadline=None)
+@given(k=st.integers(2, 5), epsilon=st.floats(0.02, 10.0), name=st.sampled_from(sorted(UTILITIES)))
+def test_optimal_channels_are_verified_exactly(k, epsilon, name):
+    """The rationals, and the floats nearest to them, meet epsilon; and they attain the optimum."""
+    utility = UTILITIES[name](k)
+    found = optimal_channel(utility, k, epsilon)
+    assert found.channel.relative_error == 0
+    assert found.channel.verify(Pure(epsilon)).holds is True
+    assert Channel(found.matrix).verify(Pure(epsilon)).holds is True
+    assert found.channel.verify(Pure(0.99 * epsilon)).holds is False
+    assert float(utility(found.matrix.T).sum()) == pytest.approx(found.value, rel=1e-6, abs=1e-8)
+
+
+MISFITS = {
+    "of other inputs": mutual_information([0.5, 0.5]),
+    "of a wrong shape": lambda columns: columns,
+    "infinite": lambda columns: np.log(0 * columns[:, 0]),
+}
+
+
+@pytest.mark.parametrize("utility", MISFITS.values(), ids=MISFITS)
+def test_a_utility_that_does_not_fit_is_refused(utility):
+    with np.errstate(divide="ignore"), pytest.raises(ParameterError, match="priors must name 3 inputs"):
+        optimal_channel(utility, 3, 1.0)

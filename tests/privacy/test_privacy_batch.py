@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
+from sfumato.privacy.amplification import Poisson
 from sfumato.privacy.batch import Batch
 from sfumato.privacy.composition import optimal_delta, optimal_epsilon
 from sfumato.privacy.divergences import hockey_stick
@@ -247,3 +248,57 @@ def test_refuses_counts_and_tolerances_that_are_none():
         discrete_gaussian_law(1e6, 1)
     with pytest.raises(ParameterError, match="larger tolerance"):
         raised(GaussianLaw(1.0), 1e-9, 1e-9)
+
+
+# laws of one's own
+
+
+class Claimed:
+    """A law that says what it is told to: masses of P and Q at given losses."""
+
+    symmetric, infinity = True, 0.0
+
+    def __init__(self, losses, p, q):
+        self.losses, self.p, self.q = (np.array(part, dtype=float) for part in (losses, p, q))
+        self.atoms = tuple(self.losses.tolist())
+
+    def reversed(self):
+        return self
+
+    def span(self, tail):
+        return float(self.losses[0]), float(self.losses[-1])
+
+    def cells(self, edges):
+        inside = [(edges[:-1] <= loss) & (loss < edges[1:]) for loss in self.losses]
+        return tuple(sum(here * mass for here, mass in zip(inside, masses, strict=True)) for masses in (self.p, self.q))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), outcomes=st.integers(2, 12), wrong=st.floats(0.05, 0.9))
+def test_laws_of_ones_own_must_be_consistent(seed, outcomes, wrong):
+    rng = np.random.default_rng(seed)
+    p, q = rng.dirichlet(np.ones(outcomes)), rng.dirichlet(np.ones(outcomes))
+    order = np.argsort(p / q)
+    p, q = p[order], q[order]
+    losses = np.log(p / q)
+    assert Batch(((Claimed(losses, p, q), 3),)).upper(1e-3) >= 0
+    for masses in ((wrong * p, q), (p, wrong * q), (wrong * p, wrong * q)):
+        with pytest.raises(ParameterError, match="add up to"):
+            Batch(((Claimed(losses, *masses), 3),))
+    with pytest.raises(ParameterError, match=r"ratio lies outside it|add up to"):
+        Batch(((Claimed(losses - wrong, p, q), 3),))
+    with pytest.raises(ParameterError, match="ratio lies outside it"):
+        Batch(((Claimed([0.0, 1.0], [0.5, 0.5], [0.5, 0.5]), 1),))
+
+
+@settings(max_examples=20, deadline=None)
+@given(mu=st.floats(1e-4, 30.0), rate=st.floats(0.001, 0.99))
+def test_the_laws_of_the_library_are_consistent(mu, rate):
+    for law in (
+        GaussianLaw(mu),
+        LaplaceLaw(mu),
+        pure_law(mu),
+        discrete_laplace_law(1 / mu, 3),
+        Poisson(GaussianLaw(mu), rate),
+    ):
+        Batch(((law, 2),))

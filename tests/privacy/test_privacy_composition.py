@@ -25,12 +25,15 @@ from sfumato.privacy.calibration import (
     laplace_scale_for,
     printed_gaussian_sigma,
     printed_laplace_scale_for,
+    real_laplace_scale_for,
     releases_within,
 )
 from sfumato.privacy.composition import advanced, basic, optimal_delta, optimal_epsilon, parallel
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure, Renyi
+from sfumato.privacy.lattice import discrete_laplace_law
 from sfumato.privacy.laws import GaussianLaw, LaplaceLaw, pure_law
+from sfumato.sampling import DiscreteLaplace
 
 
 def exact_optimal(epsilon: float, delta: float, count: int, at: float) -> mpmath.mpf:
@@ -92,13 +95,48 @@ def test_twenty_counts_have_at_least_1_4_times_less_error_than_an_even_split():
 
 
 def test_laplace_and_gaussian_of_the_source_document_calibrated_by_composition():
-    scale = laplace_scale_for(1000, 1.0, 10.0, 1e-3)
+    scale = real_laplace_scale_for(1000, 1.0, 10.0, 1e-3)
     assert scale > printed_laplace_scale_for(1000, 1.0, 10.0, 1e-3)
     delta = Batch(((LaplaceLaw(1 / scale), 1000),)).delta(10.0)
     assert 0.99e-3 <= delta.lower <= delta.upper <= 1e-3 * (1 + 1e-3)
     assert Batch(((LaplaceLaw(1 / (0.99 * scale)), 1000),)).delta(10.0).lower > 1e-3
     sigma = gaussian_sigma_for(100, 1.0, 3.0, 1e-5)
     assert gaussian_delta(sigma, 10.0, 3.0) <= 1e-5 < gaussian_delta(0.9999 * sigma, 10.0, 3.0)
+
+
+@settings(max_examples=6, deadline=None)
+@given(count=st.integers(1, 300), steps=st.integers(1, 30), epsilon=st.floats(0.3, 8.0), power=st.floats(-8.0, -2.0))
+def test_laplace_scales_are_those_of_the_noise_that_is_drawn(count, steps, epsilon, power):
+    """The law of the mechanism's own noise, on the integers: the claim holds for it, and a smaller scale's does not."""
+    delta = 10.0**power
+    scale = laplace_scale_for(count, steps, epsilon, delta)
+    law = discrete_laplace_law(scale, steps)
+    drawn = DiscreteLaplace(scale)
+    assert [float(p) for p in law.p[::-1][1:-1]] == pytest.approx([drawn.pmf(z) for z in range(1, steps)])
+    assert Batch(((law, count),)).upper(delta, tolerance=1e-4) <= epsilon
+    less = Batch(((discrete_laplace_law(0.99 * scale, steps), count),)).epsilon(delta)
+    assert less.upper > epsilon
+    assert scale >= real_laplace_scale_for(count, float(steps), epsilon, delta) * (1 - 1e-5)
+
+
+def test_real_laplace_scales_are_not_enough_for_counts():
+    scale = real_laplace_scale_for(1000, 1.0, 10.0, 1e-3)
+    assert Batch(((discrete_laplace_law(scale, 1), 1000),)).epsilon(1e-3).lower > 10.17
+    with pytest.raises(ParameterError, match="whole number of lattice steps"):
+        laplace_scale_for(10, 1.5, 1.0, 1e-6)
+
+
+def test_splits_with_laplace_noise_hold_for_integer_noise():
+    """Few releases at a tiny delta, where Laplace noise wins; a sensitivity that is not whole pays for any noise."""
+    for parts in ([1.0, 8.0], [1.0, 1.0, 2.5]):
+        split = best_split(parts, Approximate(1.0, 1e-9))
+        assert split.kind == "laplace"
+        laws = [
+            (discrete_laplace_law(b, int(s)) if s == int(s) else pure_law(s / b), 1)
+            for s, b in zip(parts, split.scales, strict=True)
+        ]
+        added = math.fsum(s / b for s, b in zip(parts, split.scales, strict=True))  # epsilons add up
+        assert min(added, Batch(tuple(laws)).upper(1e-9, tolerance=1e-4)) <= 1.0 * (1 + 1e-9)
 
 
 def test_the_printed_gaussian_rule_is_for_small_epsilon_only():

@@ -95,3 +95,20 @@ def test_refuses_what_is_no_law():
         LaplaceDensity(math.nan, 1.0)
     with pytest.raises(ParameterError, match="kind"):
         output_divergence("energy", Channel([[1]]), [1.0], [1.0])
+
+
+@pytest.mark.parametrize("kind", ["kullback_leibler", "chi_square", "squared_hellinger", "total_variation"])
+@given(center=st.floats(-3, 3), scale=st.floats(0.2, 5))
+@settings(max_examples=15, deadline=None)
+def test_laws_of_different_families_are_refused(kind, center, scale):
+    """The formulas of one family between two families are wrong: N(0, 1) and Lap(0, 1) are 0.1175 apart, not 0."""
+    normal, laplace = NormalDensity(0.0, 1.0), LaplaceDensity(center, scale)
+    for one, other in ((normal, laplace), (laplace, normal)):
+        with pytest.raises(ParameterError, match=r"two laws of one family, got (Normal|Laplace)Density and"):
+            getattr(one, kind)(other)
+        with pytest.raises(ParameterError, match="two laws of one family"):
+            one.hockey_stick(other, 0.5)
+        with pytest.raises(ParameterError, match="bin both"):
+            one.log_ratio(other, 0.0)
+        with pytest.raises(ParameterError, match="bin both"):
+            one.crossings(other, 0.0)

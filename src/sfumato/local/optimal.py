@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.drawing import check_count
+from sfumato.privacy.channels import Channel
 from sfumato.privacy.contraction import DIVERGENCES
+from sfumato.privacy.exponentials import exponential
+from sfumato.privacy.guarantees import Pure
 from sfumato.privacy.parameters import positive
 
 __all__ = [
@@ -40,14 +44,21 @@ Utility = Callable[[Reals], Reals]  # of each column: rows are columns of the ch
 
 MOST_INPUTS = 12  # 2^12 columns
 NEGLIGIBLE = 1e-11  # weights below it are rounding errors of the program
+SPARE = Fraction(1, 1 << 30)  # of every column: far above what rounding leaves a row, far below what costs utility
+INWARD = Fraction(1, 1 << 40)  # of the ratio: so that the floats nearest to the rationals meet epsilon too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """The largest utility, and a channel (inputs x outputs, floats) that attains it."""
+    """The largest utility, and a channel that attains it but for a billionth: rationals that meet epsilon exactly."""
 
     value: float
-    matrix: Reals
+    channel: Channel
+
+    @property
+    def matrix(self) -> Reals:
+        """The channel in floats (inputs x outputs), which still meets epsilon."""
+        return self.channel.floats()
 
 
 def optimal_channel(utility: Utility, k: int, epsilon: float) -> Optimum:
@@ -61,15 +72,47 @@ def optimal_channel(utility: Utility, k: int, epsilon: float) -> Optimum:
 
     check_count("k", k, 2, MOST_INPUTS)
     columns = np.array(list(itertools.product((1.0, math.exp(positive("epsilon", epsilon))), repeat=k)))[:-1]
-    gains = np.asarray(utility(columns), dtype=np.float64)
+    gains = _gains(utility, columns)
     found = linprog(-gains, A_eq=columns.T, b_eq=np.ones(k), method="highs")
     if not found.success:
         raise ParameterError(f"epsilon = {epsilon!r} makes the linear program fail; take one between 0.01 and 20")
     kept = found.x > NEGLIGIBLE
     chosen, weights = columns[kept], found.x[kept]
     weights = weights + np.linalg.lstsq(chosen.T, 1 - weights @ chosen, rcond=None)[0]  # the program is off by 1e-9
-    matrix = (chosen * weights[:, None]).T
-    return Optimum(float(gains @ found.x), matrix / matrix.sum(axis=1, keepdims=True))
+    return Optimum(float(gains @ found.x), _rational(chosen > 1, np.maximum(weights, 0.0), epsilon))
+
+
+def _gains(utility: Utility, columns: Reals) -> Reals:
+    """The utility of each column; the raw errors of arrays that do not fit are replaced."""
+    try:
+        gains = np.asarray(utility(columns), dtype=np.float64)
+    except (ValueError, TypeError, IndexError):
+        gains = np.zeros(0)
+    if gains.shape != (len(columns),) or not np.isfinite(gains).all():
+        raise ParameterError(
+            f"utility must give one finite number for each of {len(columns)} columns of {columns.shape[1]} inputs; "
+            f"its priors must name {columns.shape[1]} inputs each"
+        )
+    return gains
+
+
+def _rational(high: npt.NDArray[np.bool_], weights: Reals, epsilon: float) -> Channel:
+    """The channel of these columns with entries u and u r, r a rational below e^epsilon; one row of `high` a column.
+
+    All columns are made smaller by SPARE, and what rows then lack goes to the largest: nearly the same for all inputs,
+    it draws that column's entries closer together.
+    """
+    low, _ = exponential(Fraction(epsilon), 96)
+    ratio = low * (1 - INWARD)
+    units = [Fraction(weight) * (1 - SPARE) for weight in weights.tolist()]
+    rows = [[unit * ratio if up else unit for unit, up in zip(units, row, strict=True)] for row in high.T.tolist()]
+    largest = int(np.argmax(weights))
+    for row in rows:
+        row[largest] += 1 - sum(row, Fraction(0))
+    channel = Channel(rows)
+    if not channel.verify(Pure(epsilon)).holds:
+        raise ParameterError(f"epsilon = {epsilon!r} is too small for a channel of rationals; take one above 1e-6")
+    return channel
 
 
 def mutual_information(prior: Sequence[float]) -> Utility:

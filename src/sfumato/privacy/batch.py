@@ -17,6 +17,7 @@ from sfumato.errors import ParameterError
 from sfumato.privacy.convolution import Part, Sum, convolve, cumulants
 from sfumato.privacy.ends import Ends, Parts, aligned_step, grids, smooth_step
 from sfumato.privacy.guarantees import Approximate
+from sfumato.privacy.laws import must_be_consistent
 from sfumato.privacy.loss import raised
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
 
@@ -49,8 +50,9 @@ class Batch:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple((law, count) for law, count in self.parts))
-        for _, count in self.parts:
+        for law, count in self.parts:
             whole("count", count)
+            must_be_consistent(law)
 
     def epsilon(self, delta: float, tolerance: float = TOLERANCE) -> Bracket:
         """The least epsilon at `delta`, in a bracket; both ends infinite if delta is out of reach."""

@@ -3,12 +3,16 @@ r"""Inverse problems: the noise for a target, the releases a budget allows, the 
 Gaussian releases compose exactly (mus add in squares).  Laplace releases under an approximate
 target are calibrated by their composed loss (`batch`), not by the printed rule
 sqrt(2 k ln(1/delta)) / epsilon, which is too small for large epsilon [Huang2014, 1.12].
+Laplace noise is that of the mechanisms here, on the integers: its losses are larger than those of real
+Laplace noise of the same scale (a count's is randomized response, the worst of all), so that the scales
+for real numbers, `real_laplace_scale_for`, are not enough for it.  Proof: docs/proofs/privacy-laplace.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sfumato.errors import ParameterError
@@ -16,7 +20,8 @@ from sfumato.numeric import round_up
 from sfumato.privacy.batch import Batch
 from sfumato.privacy.gaussian import gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
-from sfumato.privacy.laws import LaplaceLaw, Law
+from sfumato.privacy.lattice import discrete_laplace_law
+from sfumato.privacy.laws import LaplaceLaw, Law, pure_law
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
 
 __all__ = [
@@ -26,10 +31,12 @@ __all__ = [
     "laplace_scale_for",
     "printed_gaussian_sigma",
     "printed_laplace_scale_for",
+    "real_laplace_scale_for",
     "releases_within",
 ]
 
 MARGIN = 1 - 1e-13  # over the rounding of a sum of squares
+TABULATED = 1 << 16  # steps of a sensitivity up to which integer noise has its own law
 PRECISION = 1e-6  # relative excess of a scale found by bisection
 
 
@@ -52,12 +59,29 @@ def gaussian_sigma_for(count: int, sensitivity: float, epsilon: float, delta: fl
     return gaussian_sigma(round_up(math.sqrt(count) * sensitivity, 4), epsilon, delta)
 
 
-def laplace_scale_for(count: int, sensitivity: float, epsilon: float, delta: float) -> float:
-    """A scale for `count` Laplace releases of one l1 sensitivity, within 1e-6 of the least certified."""
+def laplace_scale_for(count: int, sensitivity: int, epsilon: float, delta: float) -> float:
+    """A scale for `count` releases with integer Laplace noise, within 1e-6 of the least certified.
+
+    `sensitivity` is in lattice steps, a whole number: 1 for a count.
+
+    >>> scale = laplace_scale_for(20, 1, 2.0, 1e-6)
+    >>> scale > real_laplace_scale_for(20, 1.0, 2.0, 1e-6)
+    True
+    """
     whole("count", count)
     if sensitivity == 0:
         return math.ulp(0.0)
-    return _common_factor([positive("sensitivity", sensitivity)] * count, epsilon, delta) * sensitivity
+    steps = float(whole("sensitivity", _steps(sensitivity)))
+    return _common_factor({(steps, steps): count}, epsilon, delta, _integer_law) * steps
+
+
+def real_laplace_scale_for(count: int, sensitivity: float, epsilon: float, delta: float) -> float:
+    """The same for Laplace noise on the real numbers, which no mechanism here draws."""
+    whole("count", count)
+    if sensitivity == 0:
+        return math.ulp(0.0)
+    reach = positive("sensitivity", sensitivity)
+    return _common_factor({(reach, reach): count}, epsilon, delta, _real_law) * reach
 
 
 def printed_laplace_scale_for(count: int, sensitivity: float, epsilon: float, delta: float) -> float:
@@ -81,7 +105,7 @@ def printed_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> 
 def releases_within(law: Law, epsilon: float, delta: float) -> int:
     """How many releases of one law fit into (epsilon, delta), fixed in advance.
 
-    >>> releases_within(LaplaceLaw(0.1), 1.0, 1e-9)
+    >>> releases_within(discrete_laplace_law(10.0, 1), 1.0, 1e-9)
     10
     """
     nonnegative("epsilon", epsilon)
@@ -107,6 +131,8 @@ def best_split(sensitivities: Sequence[float], target: Guarantee, weights: Seque
 
     Weights multiply squared errors.  Squares and first powers of the noise are balanced by
     Lagrange: sigma_i^2 ~ s_i / sqrt(w_i) for Gaussian noise, b_i ~ (s_i / w_i)^(1/3) for Laplace.
+    Sensitivities are in lattice steps; Laplace noise is accounted for as that of the integers where they
+    are whole, and as the worst pure mechanism of the same epsilon, which covers every noise, where not.
 
     >>> best_split([1.0] * 20, Approximate(1.0, 1e-6)).kind
     'gaussian'
@@ -141,8 +167,7 @@ def _laplace_pure(parts: Sequence[float], loads: Sequence[float], epsilon: float
 
 def _laplace_approximate(parts: Sequence[float], loads: Sequence[float], epsilon: float, delta: float) -> Split:
     shape = [math.sqrt(s / math.sqrt(w)) for s, w in zip(parts, loads, strict=True)]
-    ratios = [s / b for s, b in zip(parts, shape, strict=True)]
-    factor = _common_factor(ratios, epsilon, delta)
+    factor = _common_factor(Counter(zip(parts, shape, strict=True)), epsilon, delta, _integer_law)
     return _split("laplace", [factor * b for b in shape], loads, 2.0)
 
 
@@ -152,20 +177,40 @@ def _split(kind: str, scales: Sequence[float], loads: Sequence[float], square: f
     return Split(kind, ups, math.sqrt(errors / math.fsum(loads)))
 
 
-def _common_factor(ratios: Sequence[float], epsilon: float, delta: float) -> float:
-    """A factor f for which Laplace losses of ratio / f compose to (epsilon, delta)."""
+def _common_factor(
+    counts: Mapping[tuple[float, float], int], epsilon: float, delta: float, law: Callable[[float, float], Law]
+) -> float:
+    """A factor f for which noise of scales f b composes to (epsilon, delta), for each (sensitivity, b) that often."""
     positive("epsilon", epsilon)
     probability("delta", delta)
-    counts: dict[float, int] = {}
-    for ratio in ratios:
-        counts[ratio] = counts.get(ratio, 0) + 1
 
     def fits(factor: float) -> bool:
-        parts = tuple((LaplaceLaw(round_up(ratio / factor)), n) for ratio, n in counts.items())
+        parts = tuple((law(reach, factor * b), n) for (reach, b), n in counts.items())
         return Batch(parts).upper(delta, tolerance=1e-4) <= epsilon
 
-    basic = round_up(math.fsum(ratios) / epsilon, 4)  # epsilons add up: always enough
-    return _shrunk(fits, basic)
+    basic = math.fsum(n * reach / b for (reach, b), n in counts.items()) / epsilon
+    return _shrunk(fits, round_up(basic, 4))  # epsilons add up: always enough
+
+
+def _integer_law(sensitivity: float, scale: float) -> Law:
+    """Integer Laplace noise; the worst pure pair where the sensitivity is not whole, or too large to tabulate."""
+    if sensitivity == int(sensitivity) and sensitivity <= TABULATED:
+        return discrete_laplace_law(scale, int(sensitivity))
+    return pure_law(round_up(sensitivity / scale))
+
+
+def _real_law(sensitivity: float, scale: float) -> Law:
+    return LaplaceLaw(round_up(sensitivity / scale))
+
+
+def _steps(sensitivity: float) -> int:
+    """A whole number that may be written as a float."""
+    if sensitivity != int(sensitivity):
+        raise ParameterError(
+            f"sensitivity must be a whole number of lattice steps, got {sensitivity!r}: divide it by the step and "
+            "round up, or ask real_laplace_scale_for about noise on the real numbers"
+        )
+    return int(sensitivity)
 
 
 def _shrunk(fits: Callable[[float], bool], enough: float) -> float:

@@ -27,6 +27,7 @@ __all__ = [
     "LaplaceLaw",
     "Law",
     "approximate_law",
+    "must_be_consistent",
     "pure_law",
 ]
 
@@ -34,6 +35,8 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 MASS_ERROR = 3e-13  # relative error granted to every interval mass
 MANY = 8  # atoms beyond which a lattice is described by its unit
+CONSISTENT, FAINT = 1e-9, 1e-12  # relative and absolute room when a law's masses are compared
+LOOKED_AT = 257
 NODES, WEIGHTS = leggauss(8)
 NARROW = 1 / 32  # standard deviations; below, 8 Gauss nodes err by less than 1e-15 (proof file)
 
@@ -218,6 +221,33 @@ class FiniteLaw:
             parts = np.add.reduceat(padded, ends)[:-1] if ends.size else padded
             sums.append(np.where(ends[:-1] < ends[1:], parts, 0.0))
         return sums[0], sums[1]
+
+
+def must_be_consistent(law: Law) -> None:
+    """Refuse a law whose masses are not those of two laws seen through their loss.
+
+    Over intervals that cover all losses, P (with what is revealed) and Q add up to 1, and on each interval [a, b) the
+    ratio of P to Q lies between e^a and e^b.
+    """
+    low, high = law.span(FAINT)
+    inner = np.unique(np.concatenate([np.linspace(low, high, LOOKED_AT), np.array(law.atoms[:MANY])]))
+    edges = np.concatenate([[-np.inf], inner[np.isfinite(inner)], [np.inf]])
+    p, q = law.cells(edges)
+    totals = {"P": float(p.sum()) + law.infinity, "Q": float(q.sum())}
+    for name, total in totals.items():
+        if not abs(total - 1) <= CONSISTENT or not (p >= 0).all() or not (q >= 0).all():
+            raise ParameterError(
+                f"the masses of {name} must not be negative and add up to 1, those of {type(law).__name__} add up to "
+                f"{total:.9g}; give probabilities of one outcome each, what Q lacks as `infinity`"
+            )
+    with np.errstate(over="ignore", invalid="ignore"):
+        bottom, top = np.exp(edges[:-1]) * q, np.exp(edges[1:]) * q
+    room = CONSISTENT * p + FAINT
+    if (p < bottom * (1 - CONSISTENT) - room).any() or (p > np.nan_to_num(top, nan=np.inf) + room).any():
+        raise ParameterError(
+            f"{type(law).__name__} puts masses on an interval of losses whose ratio lies outside it: losses must be "
+            "ln(dP/dQ); FiniteLaw.of(p, q) computes them"
+        )
 
 
 def pure_law(epsilon: float) -> FiniteLaw:

@@ -52,9 +52,20 @@ class Density(ABC):
     def crossings(self, other: Self, level: float) -> list[float]:
         """Where ln(p/q) = level, or changes its form: between neighbors it stays on one side."""
 
+    def _shapes(self, other: Self) -> tuple[float, float, float]:
+        """Both scales and the shift of the centers; the formulas are for two laws of one family."""
+        if type(other) is not type(self):
+            raise ParameterError(
+                f"the formulas are for two laws of one family, got {type(self).__name__} and {type(other).__name__}; "
+                "bin both over the same intervals and compare the bins (hockey_stick, total_variation, ...): that is "
+                "a lower bound which rises as the bins get finer"
+            )
+        return self.scale, other.scale, self.center - other.center
+
     def hockey_stick(self, other: Self, epsilon: float) -> float:
         """The least delta at `epsilon`, from this law to the other."""
         nonnegative("epsilon", epsilon)
+        self._shapes(other)
         edges = sorted({-FAR, FAR, *self.crossings(other, epsilon)})
         factor, value, size = math.exp(min(epsilon, 700.0)), 0.0, 0.0
         for low, high in itertools.pairwise(edges):
@@ -81,13 +92,13 @@ class NormalDensity(Density):
 
     def kullback_leibler(self, other: NormalDensity) -> float:
         """ln(t/s) + (s^2 + shift^2)/(2 t^2) - 1/2."""
-        s, t, shift = self.scale, other.scale, self.center - other.center
+        s, t, shift = self._shapes(other)
         terms = (math.log(t / s), (s / t) ** 2 / 2 - 0.5, (shift / t) ** 2 / 2)
         return _up(terms)
 
     def chi_square(self, other: NormalDensity) -> float:
         """t^2 / (s sqrt(2 t^2 - s^2)) e^(shift^2 / (2 t^2 - s^2)) - 1, infinite from s^2 = 2 t^2 on."""
-        s, t, shift = self.scale, other.scale, self.center - other.center
+        s, t, shift = self._shapes(other)
         room = 2 - (s / t) ** 2
         if room <= 0 or (shift / t) ** 2 / room > 700:
             return math.inf
@@ -96,7 +107,7 @@ class NormalDensity(Density):
 
     def squared_hellinger(self, other: NormalDensity) -> float:
         """1 - sqrt(2 s t / (s^2 + t^2)) e^(-shift^2 / (4 (s^2 + t^2)))."""
-        s, t, shift = self.scale, other.scale, self.center - other.center
+        s, t, shift = self._shapes(other)
         total = s * s + t * t
         return min(1.0, _up((-math.expm1(math.log(2 * s * t / total) / 2 - shift * shift / (4 * total)),), 1e-3))
 
@@ -106,12 +117,14 @@ class NormalDensity(Density):
 
     def log_ratio(self, other: NormalDensity, x: float) -> float:
         """Quadratic in x."""
+        self._shapes(other)
         p, q = ((x - law.center) / law.scale for law in (self, other))
         return math.log(other.scale / self.scale) + (q * q - p * p) / 2
 
     def crossings(self, other: NormalDensity, level: float) -> list[float]:
         """The roots of a x^2 + b x + c, x counted from this center."""
-        s, t, shift = self.scale, other.scale, other.center - self.center
+        s, t, back = self._shapes(other)
+        shift = -back
         a, b = (1 / t**2 - 1 / s**2) / 2, -shift / t**2
         c = (shift / t) ** 2 / 2 + math.log(t / s) - level
         if a == 0:
@@ -165,11 +178,13 @@ class LaplaceDensity(Density):
 
     def log_ratio(self, other: LaplaceDensity, x: float) -> float:
         """Piecewise linear in x."""
+        self._shapes(other)
         p, q = (abs(x - law.center) / law.scale for law in (self, other))
         return math.log(other.scale / self.scale) + q - p
 
     def crossings(self, other: LaplaceDensity, level: float) -> list[float]:
         """The two centers, and the crossing of each of the three lines."""
+        self._shapes(other)
         found = [self.center, other.center]
         base = math.log(other.scale / self.scale) - level
         for left, right in ((-1, -1), (1, 1), (1, -1), (-1, 1)):
@@ -179,7 +194,8 @@ class LaplaceDensity(Density):
         return found
 
     def _parts(self, other: LaplaceDensity) -> tuple[float, float, float]:
-        return self.scale, other.scale, abs(self.center - other.center)
+        s, t, shift = self._shapes(other)
+        return s, t, abs(shift)
 
 
 def _between(low: float, high: float, scale: float) -> float:
