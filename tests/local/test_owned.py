@@ -58,6 +58,12 @@ def test_an_unknown_text_is_other_where_declared_and_else_refused_never_the_last
     assert budget.remaining() == Pure(99.0)
 
 
+@pytest.mark.parametrize("other", [None, "Support"])
+def test_the_description_names_what_unknown_values_become(other):
+    text = Client(Collection("x", certain(5), DEPARTMENTS, other)).describe()
+    assert ("unknown or missing is reported as 'Support'" in text) == (other is not None)
+
+
 @pytest.mark.parametrize("value", [3, 0, 1.0, True, np.int64(2), b"Sales", ["Sales"], object()])
 @pytest.mark.parametrize("other", [None, "Support"])
 def test_a_position_is_no_label(value, other):

@@ -100,6 +100,8 @@ class Client:
         """What leaves the device, in plain words."""
         claim = self.cost().words().format(unit="any other value its owner might have had")
         lines = [f"Each report holds {self.protocol.words()}, and nothing else.", f"The promise: {claim}."]
+        if self._names.other is not None:
+            lines.append(f"A value that is unknown or missing is reported as {self._names.other!r}.")
         if self._memory is None:
             lines.append("Each report is drawn afresh: several reports of one person add up their losses.")
         else:
