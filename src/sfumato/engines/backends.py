@@ -2,7 +2,7 @@
 
 DuckDB answers on a cursor of its own, so that threads do not meet.  Its statistics are not believed: a Parquet footer
 leaves NaN out of its extremes, or may be stale, and an optimizer that trusts it removes the clipping.  Statistics
-propagation is off, and `isolated` hides every column's statistics should it be on.
+propagation is off, and `isolated` hides every column's statistics should it be on again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import ibis.expr.operations as ops
 from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
 
-__all__ = ["OWN", "configured", "connected", "executed", "isolated", "quiet", "selected", "streamed"]
+__all__ = ["OWN", "bound", "configured", "connected", "executed", "isolated", "quiet", "selected", "streamed"]
 
 SETTINGS = {
     "duckdb": (
@@ -39,7 +39,6 @@ SETTINGS = {
     ),
 }
 OWN: WeakSet[Any] = WeakSet()  # connections that nobody else has
-NOTHING = "SELECT CAST(random() AS VARCHAR) AS r WHERE random() > 2"  # no optimizer may know that it is empty
 
 
 def configured(backend: Any) -> Any:
@@ -69,17 +68,23 @@ def selected(backend: Any, query: str, kinds: Any) -> Any:
     return ops.SQLQueryResult(query, ibis.schema(kinds), backend).to_expr()
 
 
-def isolated(table: Any, backend: Any = None) -> Any:
-    """The same rows, united on DuckDB with a table that is always empty, which no optimizer can know.
+def isolated(table: Any, identifier: str | None = None) -> Any:
+    """The same rows, of which no optimizer knows anything; on Spark, texts that are not UTF-8 become `?` as well.
 
-    What is known of a column of a union is what holds in both halves, and nothing is known of the other half: extremes,
-    null counts and lengths that a file or a database claims reach no expression above.
+    DuckDB carries no statistics through TRY, wherever it moves an expression: extremes, null counts and lengths that a
+    file or a database claims reach no comparison.  Spark compares texts as bytes, but cannot hand out bad ones;
+    identifiers never leave it.
     """
-    backend = table.get_backend() if backend is None else backend
-    if backend.name != "duckdb":
-        return table
-    none = selected(backend, NOTHING, {"r": "string"})
-    return table.union(none.select(**{name: none["r"].try_cast(kind) for name, kind in table.schema().items()}))
+    if table.get_backend().name == "duckdb":
+        return table.select(**{name: _attempted(table[name]) for name in table.columns})
+    texts = [name for name in table.columns if name != identifier]
+    return table.mutate(**{name: _valid(table[name]) for name in texts}) if texts else table
+
+
+def bound(table: Any, backend: Any) -> Any:
+    """A table in memory that DuckDB is to read on this connection."""
+    none = selected(backend, "SELECT 1 AS one WHERE false", {"one": "int32"})
+    return table.union(none.select(**{name: ibis.null(kind) for name, kind in table.schema().items()}))
 
 
 def executed(expression: Any) -> Any:
@@ -123,6 +128,23 @@ def _cursor(expression: Any, backend: Any) -> Iterator[Any]:
             held = table.data.to_pyarrow_dataset(table.schema) if whole else table.data.to_pyarrow(table.schema)
             cursor.register(table.name, held)
         yield cursor
+
+
+def _attempted(column: Any) -> Any:
+    kind = column.type()
+    return ibis.udf.scalar.builtin(lambda held: held, name="try", signature=((kind,), kind))(column)
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def try_validate_utf8(text: str) -> str:  # type: ignore[empty-body]
+    """Spark's own: null where a text is not UTF-8."""
+
+
+def _valid(column: Any) -> Any:
+    kind = column.type()
+    if kind.is_string():
+        return ibis.ifelse(column.isnull(), column, ibis.coalesce(try_validate_utf8(column), ibis.literal("?")))
+    return column.map(_valid) if kind.is_array() and kind.value_type.is_string() else column
 
 
 def _set_up(backend: Any) -> bool:

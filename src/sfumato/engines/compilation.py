@@ -19,7 +19,7 @@ from sfumato.spaces import Categories, Curves, Label, Space, Subsets
 
 __all__ = ["LIMB", "compiled", "limbs"]
 
-LIMB = 26  # bits of a summand added up at a time: 2^37 rows of one limb stay within 63 bits
+LIMB = 26  # bits of a summand added up at a time; sums hold more than 90 bits, which no table fills
 
 
 def compiled(statistic: Statistic, schema: Schema, table: Any, real: bool = False) -> Any:
@@ -74,8 +74,13 @@ def _totals(statistic: Aggregation, schema: Schema, rows: Any) -> dict[str, Any]
         for j in range(parts):
             part = summand >> (LIMB * j) if j else summand
             part = part & (2**LIMB - 1) if j < parts - 1 else part
-            totals[f"sum{i}_{j}"] = part.sum()
+            totals[f"sum{i}_{j}"] = _added(part)
     return totals
+
+
+def _added(part: Any) -> Any:
+    """The sum in more than 64 bits: DuckDB adds up integers so by itself, Spark only decimals."""
+    return part.sum() if part.get_backend().name == "duckdb" else part.cast("decimal(19, 0)").sum()
 
 
 def _frequencies(statistic: Frequencies, schema: Schema, rows: Any, keys: dict[str, Any]) -> Any:

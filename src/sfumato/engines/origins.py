@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import ibis.expr.operations as ops
 
@@ -29,6 +30,9 @@ FILES = re.compile(rf"AS SELECT \* FROM read_parquet\(list_value\(({TEXT}(?:, {T
 def based(table: Any, schema: Schema | None = None) -> Any:
     """The same table, its Parquet files read anew by named columns; refused where it rests on anything else."""
     backend = table.get_backend()
+    if backend.name == "pyspark" and schema is not None:
+        for leaf in table.op().find(ops.DatabaseTable):
+            _check_times(backend._session.table(leaf.name).inputFiles(), leaf.schema, schema)
     if backend.name != "duckdb":
         return table
     replaced = {}
@@ -47,6 +51,29 @@ def based(table: Any, schema: Schema | None = None) -> Any:
                 "and Parquet files are supported. Pass the file's path to sf.read, or store the rows with create_table"
             )
     return _rebuilt(table, replaced) if replaced else table
+
+
+def _check_times(files: list[str], held: Any, schema: Schema) -> None:
+    """Refuse Parquet times in milliseconds on Spark: it turns them into microseconds, and fails where they overflow.
+
+    A column that is there under its own name and is not declared is never read.
+    """
+    times = {name for name, kind in held.items() if kind.is_timestamp()}
+    unread = times - set(schema.columns)
+    for file in files:
+        if not file.startswith("file:"):
+            if times & set(schema.columns):
+                raise SchemaError(
+                    f"times of Parquet files that this machine cannot see ({', '.join(sorted(times))}) may fail by "
+                    "value on Spark; store them as dates"
+                )
+            continue
+        coarse = {name for name, unit in parquet.time_units(Path(unquote(urlsplit(file).path))).items() if unit == "ms"}
+        if coarse - unread:
+            raise SchemaError(
+                f"Parquet times in milliseconds ({', '.join(sorted(coarse - unread))}) may fail by value on Spark; "
+                "store them in microseconds or as dates, or pass the file's path to sf.read"
+            )
 
 
 def _rebuilt(table: Any, replaced: dict[Any, Any]) -> Any:

@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from sfumato.engines.backends import connected, isolated, selected
+from sfumato.engines.backends import bound, connected, selected
 from sfumato.engines.coercion import check_declared
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
 from sfumato.schema import Schema
 
-__all__ = ["engine_types", "everything", "file_types", "opened", "read_columns"]
+__all__ = ["engine_types", "everything", "file_types", "opened", "read_columns", "time_units"]
 
 OPTIONS = "can_have_nan = true, utf8_validation = 'replace', hive_partitioning = false"
 TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}  # of a day
@@ -82,6 +82,15 @@ def file_types(paths: Sequence[Path]) -> Any:
     return found[0]
 
 
+def time_units(path: Path) -> dict[str, str]:
+    """The units of times in a file, by column; nothing if it is no Parquet file."""
+    try:
+        kinds = pq.read_schema(path)
+    except Exception:
+        return {}
+    return {field.name: field.type.unit for field in kinds if pa.types.is_timestamp(field.type)}
+
+
 def engine_types(kinds: Any) -> dict[str, dt.DataType]:
     """The types as engines call them."""
     return {field.name: _engine_type(field.type) for field in kinds}
@@ -105,7 +114,7 @@ def _by_duckdb(paths: Sequence[Path], kinds: Mapping[str, Any], backend: Any) ->
 def _through_arrow(paths: Sequence[Path], kinds: Mapping[str, Any], unit: str | None, backend: Any) -> Any:
     held = pa.schema([(name, _raw(kind, name == unit) or _undecoded(kind)) for name, kind in kinds.items()])
     reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
-    files = isolated(ibis.memtable(ds.dataset([str(path) for path in paths], held, reading)), backend)
+    files = bound(ibis.memtable(ds.dataset([str(path) for path in paths], held, reading)), backend)
     return files.select(
         **{name: files[name] if name == unit else _typed(files[name], kind) for name, kind in kinds.items()}
     )

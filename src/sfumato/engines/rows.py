@@ -46,7 +46,7 @@ def _of_persons(schema: Schema, unit: Person, table: Any) -> Any:
         for name, space in schema.columns.items()
         if isinstance(space, Interval | Integers | Categories | Subsets | Texts)
     }
-    table = isolated(table.select(*usable, unit.column))
+    table = isolated(table.select(*usable, unit.column), unit.column)
     columns = {held(name): coerced(table[name], space) for name, space in usable.items()}
     rows = table.select(**{UNIT: table[unit.column]}, **columns)
     numbers = {name: f"n{place}" for place, name in enumerate(usable)}

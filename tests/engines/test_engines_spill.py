@@ -1,0 +1,71 @@
+"""What does not fit in memory goes to a private folder outside the working directory, and nothing stays behind."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sfumato.engines.spill import PREFIX, private_folder
+
+SPILLING = """
+import os, sys
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+import sfumato as sf
+from sfumato.engines.spill import private_folder
+from sfumato.queries import bind
+n = 400_000
+ids = np.random.default_rng(0).permutation(n)
+pq.write_table(pa.table({"id": [f"patient-{i:09d}-" + "x" * 60 for i in ids], "x": ids * 1.0}), "t.parquet")
+table = sf.read("t.parquet", schema={"x": sf.Interval(0, n, 1)}, unit="id", rows=1, dataset="d")
+for setting in ("SET memory_limit = '60MB'", "SET threads = 1"):
+    table.source.get_backend().raw_sql(setting)
+seen = []
+import threading, time
+def watch():
+    while not seen or seen[-1] is not None:
+        seen.append(sum(f.stat().st_size for f in private_folder().glob("**/*tmp*") if f.is_file()))
+        time.sleep(0.01)
+threading.Thread(target=watch, daemon=True).start()
+answer = table.answer(bind(sf.count(), table.schema).statistic).tolist()
+print(answer, max(seen) > 0, sorted(os.listdir(".")), flush=True)
+"""
+
+
+def started(code, folder, **options):
+    """A Python process of ours, its temporary files in `folder`."""
+    environment = os.environ | {"TMPDIR": str(folder)}
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment, text=True, **options)
+
+
+def test_spilling_leaves_nothing_in_the_working_directory_nor_behind(tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "temporary").mkdir()
+    process = started(SPILLING, tmp_path / "temporary", cwd=tmp_path / "work")
+    printed, _ = process.communicate(timeout=120)
+    assert printed.strip() == "[[400000]] True ['t.parquet']"
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_the_folder_is_private_and_outside_the_working_directory():
+    folder = private_folder()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert folder.name.startswith(PREFIX)
+    assert folder.parent == Path(tempfile.gettempdir())
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_s_is_kept(tmp_path):
+    wait = "from sfumato.engines.spill import private_folder\nprint(private_folder(), flush=True)\ninput()"
+    killed, living = (started(wait, tmp_path, stdin=subprocess.PIPE) for _ in range(2))
+    left, kept = (Path(process.stdout.readline().strip()) for process in (killed, living))
+    (left / "rows.tmp").write_text("rows")
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert left.exists()
+    started("from sfumato.engines.spill import private_folder; private_folder()", tmp_path).communicate(timeout=60)
+    assert not left.exists()
+    assert kept.exists()
+    living.communicate("\n", timeout=60)
+    assert not kept.exists()

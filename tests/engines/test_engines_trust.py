@@ -1,0 +1,202 @@
+"""What an engine is not to believe: false footers, settings that were changed, tables that rest on something lazy."""
+
+import math
+import random
+import struct
+
+import duckdb
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import reference
+import sfumato as sf
+from sfumato.engines import backends, canary, rows
+from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import Person, Row
+from sfumato.queries import bind, bins, count, histogram, mean, median
+from sfumato.schema import Schema
+
+SPACES = {"v": sf.Interval(0, 120, 1), "k": sf.Integers(0, 120), "c": sf.Categories(["aa", "bb"])}
+ASKED = [
+    mean("v"),
+    mean("k"),
+    count().where("v >= 50"),
+    count().where("k >= 0"),
+    count().where("not k >= 50"),
+    histogram("c"),
+    count().where("c == 'aa'"),
+    mean("v").by("c"),
+    histogram(bins("v", 0, 40, 80, 120)),
+    median("v"),
+]
+SIZE = 300
+
+
+def held(seed=0, **changes):
+    """Rows within their bounds; `changes` puts one value into a column."""
+    draw = np.random.default_rng(seed)
+    columns = {
+        "v": draw.uniform(10, 90, SIZE),
+        "k": draw.integers(10, 90, SIZE),
+        "c": draw.choice(["aa", "bb"], SIZE),
+        "id": np.arange(SIZE),
+    }
+    for name, value in changes.items():
+        columns[name][SIZE // 2] = value
+    return pa.table(columns)
+
+
+def write(table, path):
+    """A file whose pages hold the values as they are."""
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    return path
+
+
+def under_a_false_footer(claimed, table, folder):
+    """The pages of one table under the footer of another of the same layout."""
+    pages = write(table, folder / "pages.parquet").read_bytes()
+    footer = write(claimed, folder / "footer.parquet").read_bytes()
+    lengths = [struct.unpack("<I", content[-8:-4])[0] + 8 for content in (pages, footer)]
+    assert len(pages) - lengths[0] == len(footer) - lengths[1]
+    path = folder / "spliced.parquet"
+    path.write_bytes(pages[: -lengths[0]] + footer[-lengths[1] :])
+    return path
+
+
+def agrees(source, table, unit, asked=ASKED):
+    """Whether every answer is plain Python's."""
+    schema = Schema(SPACES, unit)
+    opened = sf.read(source, schema=schema)
+    for question in asked:
+        statistic = bind(question, schema).statistic
+        found = reference.comparable(opened.answer(statistic), statistic)
+        assert found == reference.answer(table.to_pylist(), statistic, schema), question.name
+
+
+LIES = {"v": 1e15, "v ": math.nan, "v  ": -math.inf, "k": 2**62, "k ": -(2**63), "c": "zz", "id": 10**9}
+
+
+@pytest.mark.parametrize("unit", [Row(), Person("id", 1)], ids=["row", "person"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_false_footer_changes_no_answer(tmp_path, lie, unit):
+    table = held(**{lie.strip(): LIES[lie]})
+    draw = random.Random(f"{lie} {unit}")
+    agrees(under_a_false_footer(held(), table, tmp_path), table, unit, draw.sample(ASKED, 5))
+
+
+def test_texts_outside_the_extremes_of_the_footer_are_found(tmp_path):
+    claimed = held().set_column(2, "c", pa.array(["zz"] * SIZE))
+    for unit in (Row(), Person("id", 1)):
+        agrees(under_a_false_footer(claimed, held(), tmp_path), held(), unit, [ASKED[5], ASKED[6], ASKED[7]])
+
+
+BELIEVING = "SET disabled_optimizers = ''"
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_settings_that_users_change_change_no_answer(tmp_path, moment):
+    table = held(v=math.nan)
+    with backends.quiet():
+        connection = ibis.duckdb.connect()
+        source = connection.read_parquet(write(table, tmp_path / "a.parquet"))
+    changed = (BELIEVING, "SET default_collation = 'NOCASE'", "SET integer_division = true")
+    schema = Schema(SPACES)
+    if moment == "before":
+        for setting in changed:
+            connection.raw_sql(setting)
+    opened = sf.read(source, schema=schema)
+    if moment == "after":
+        for setting in changed:
+            connection.raw_sql(setting)
+    for question in ASKED:
+        statistic = bind(question, schema).statistic
+        found = reference.comparable(opened.answer(statistic), statistic)
+        assert found == reference.answer(table.to_pylist(), statistic, schema), question.name
+
+
+@pytest.fixture
+def believing(monkeypatch):
+    """DuckDB with statistics propagation on."""
+    settings = (BELIEVING, *backends.SETTINGS["duckdb"][1:])
+    monkeypatch.setitem(backends.SETTINGS, "duckdb", settings)
+    monkeypatch.setattr(canary, "_tried", set())
+
+
+def test_hidden_statistics_suffice_where_the_setting_fails(tmp_path, believing):
+    table = held(v=math.nan, k=2**62)
+    path = under_a_false_footer(held(), table, tmp_path)
+    for unit in (Row(), Person("id", 1)):
+        agrees(path, table, unit)
+
+
+def test_the_setting_suffices_where_statistics_show(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "isolated", lambda table: table)
+    table = held(v=math.nan, k=2**62)
+    agrees(under_a_false_footer(held(), table, tmp_path), table, Row())
+
+
+def test_an_engine_that_believes_footers_is_refused(tmp_path, believing, monkeypatch):
+    monkeypatch.setattr(canary, "isolated", lambda table: table)
+    monkeypatch.setattr("sfumato.engines.parquet.OPTIONS", "hive_partitioning = false")
+    with pytest.raises(SchemaError, match=r"trial question wrongly.*use a version"):
+        sf.read(write(held(), tmp_path / "a.parquet"), schema=SPACES, dataset="d")
+
+
+def test_a_locked_configuration_is_refused():
+    with backends.quiet():
+        connection = ibis.duckdb.connect()
+        source = connection.create_table("held", held())
+        connection.raw_sql("SET lock_configuration = true")
+    with pytest.raises(SchemaError, match=r"refuses settings.*open another connection"):
+        sf.read(source, schema=SPACES, dataset="d")
+
+
+def test_a_user_s_own_parquet_tables_are_read_anew(tmp_path):
+    table = held(v=math.nan)
+    for name in ("it's [1].parquet", "plain.parquet"):
+        write(table, tmp_path / name)
+    with backends.quiet():
+        source = ibis.duckdb.connect().read_parquet(tmp_path / "plain.parquet")
+    for unit in (Row(), Person("id", 1)):
+        agrees(source, table, unit, ASKED[:3])
+        agrees(source.filter(source["k"] >= 0), table, unit, ASKED[:3])
+        agrees(source.mutate(v=source["v"] * 1.0), table, unit, ASKED[:3])
+        agrees(tmp_path / "it's [1].parquet", table, unit, ASKED[:3])
+
+
+def test_lazy_sources_are_refused_by_name(tmp_path):
+    (tmp_path / "a.csv").write_text("v\n1\n")
+    write(held(), tmp_path / "a.parquet")
+    write(held().cast(pa.schema([("v", pa.float32()), *list(held().schema)[1:]])), tmp_path / "b.parquet")
+    with backends.quiet():
+        connection = ibis.duckdb.connect()
+        connection.raw_sql(f"CREATE VIEW seen AS SELECT * FROM '{tmp_path}/a.parquet'")
+        lazy = [
+            connection.read_csv(tmp_path / "a.csv"),
+            connection.table("seen"),
+            connection.create_table("own", held(), temp=True),
+            connection.read_parquet([tmp_path / "a.parquet", tmp_path / "b.parquet"]),
+            connection.read_parquet(tmp_path / "*.parquet"),
+        ]
+    for source in lazy:
+        with pytest.raises(SchemaError, match=r"create_table|by their names"):
+            sf.read(source, schema={"v": SPACES["v"]}, dataset="d")
+
+
+def test_views_of_databases_reach_nothing_outside_their_file(tmp_path):
+    write(held(), tmp_path / "outside.parquet")
+    connection = duckdb.connect(tmp_path / "a.duckdb")
+    connection.register("rows", held(v=math.nan))
+    connection.execute("CREATE TABLE held AS SELECT * FROM rows")
+    connection.execute("CREATE VIEW within AS SELECT * FROM held")
+    connection.execute(f"CREATE VIEW beyond AS SELECT * FROM '{tmp_path}/outside.parquet'")
+    connection.close()
+    schema = Schema(SPACES)
+    for name in ("held", "within"):
+        opened = sf.read(tmp_path / "a.duckdb", schema=schema, table=name)
+        assert opened.answer(bind(mean("v"), schema).statistic)[0][0] == SIZE - 1
+    with pytest.raises(SchemaError, match=r"'beyond'.*outside that file.*store its rows"):
+        sf.read(tmp_path / "a.duckdb", schema=schema, table="beyond")

@@ -1,0 +1,27 @@
+"""A hundred and twenty columns of labels, some with short lists and some with long ones, are one query."""
+
+import numpy as np
+import pyarrow as pa
+
+import sfumato as sf
+from sfumato.engines.positions import FEW
+from sfumato.queries import bind, count
+
+ROWS = 200
+SHORT, LONG = ([f"label {i}" for i in range(size)] for size in (6, FEW + 1))
+SPACES = {f"c{i}": sf.Categories(LONG if i % 6 == 0 else SHORT) for i in range(120)}
+
+
+def test_a_hundred_and_twenty_columns_of_labels_are_read_and_bounded():
+    draw = np.random.default_rng(5)
+    held = {name: draw.choice([*space.values, "unknown"], ROWS) for name, space in SPACES.items()}
+    frame = pa.table(held | {"id": np.arange(ROWS) // 2})
+    table = sf.read(frame, schema=SPACES, dataset="wide")
+    (batch,) = table.rows(list(SPACES))
+    found = sorted(zip(*(batch[name].tolist() for name in SPACES), strict=True))
+    places = {name: {label: place for place, label in enumerate(space.values)} for name, space in SPACES.items()}
+    assert found == sorted(
+        tuple(places[name].get(held[name][row], -1) for name in SPACES) for row in range(ROWS)
+    )  # fmt: skip
+    people = sf.read(frame, schema=SPACES, unit="id", rows=1, dataset="wide")
+    assert people.answer(bind(count(), people.schema).statistic).tolist() == [[ROWS // 2]]
