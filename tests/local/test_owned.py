@@ -144,6 +144,9 @@ def test_a_diary_refuses_before_it_remembers(tmp_path):
         with pytest.raises(ParameterError, match="from 0 to 3"):
             diary.report(value)
     assert list(tmp_path.iterdir()) == []
+    named = Diary(Longitudinal(certain(5), 3), tmp_path / "named", labels=DEPARTMENTS, other="3")
+    sent = [decode_batch(certain(5), named.report(value)).reports[0] for value in ("Research", "0", "unheard of")]
+    assert sent == [2, 4, 3]
 
 
 # the declaration

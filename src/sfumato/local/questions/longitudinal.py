@@ -79,12 +79,23 @@ class Longitudinal:
 
 
 class Diary:
-    """The owner's half: keeps (in `path`, as secret as the values) what was answered, and reports within `most`."""
+    """The owner's half: keeps (in `path`, as secret as the values) what was answered, and reports within `most`.
 
-    __slots__ = ("_client", "_path", "question")
+    With `labels` (and perhaps `other` among them), as a collection declares them, it takes labels, else positions.
+    """
 
-    def __init__(self, question: Longitudinal, path: str | Path, bits: Bits | None = None) -> None:
+    __slots__ = ("_client", "_names", "_path", "question")
+
+    def __init__(
+        self,
+        question: Longitudinal,
+        path: str | Path,
+        bits: Bits | None = None,
+        labels: tuple[str, ...] = (),
+        other: str | None = None,
+    ) -> None:
         self.question = question
+        self._names = Names(labels, other)
         self._path = Path(path)
         self._client = Client(question.protocol, self._path.with_name(self._path.name + ".kept"), bits=bits)
 
@@ -95,7 +106,7 @@ class Diary:
     def _known(self, value: object) -> int:
         """The value's category, or the first one ever answered when there is no room for another."""
         single = np.empty(1, dtype=object)
-        single[0] = self.question.protocol.owned(value, Names())
+        single[0] = self.question.protocol.owned(value, self._names)
         place = int(self.question.protocol.coerce(single)[0])
         mine = {"format": FORMAT, "protocol": self.question.protocol.digest.hex(), "places": []}
         with locked(self._path):
