@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -160,3 +162,12 @@ def test_an_edited_claim_is_not_believed(tmp_path, share):
             record["guarantee"][part] = given * 2  # more than it costs is true
             (tmp_path / "edited.json").write_text(json.dumps(record))
             assert not load(tmp_path / "edited.json").disputed
+
+
+def test_a_journal_is_its_owners_alone(tmp_path):
+    before = os.umask(0o022)
+    try:
+        Collector(Collection.read(OLD / "local/collection.json"), tmp_path / "journal.sqlite")
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}

@@ -51,8 +51,11 @@ def load(path: str | Path) -> Release | Any:
         raise SchemaError(f"there is no file {source}; check the path")
     try:
         release = read(source.read_bytes())
-        if isinstance(release, Release):
-            release.table()  # what cannot be shown is no release
+        with np.errstate(all="ignore"):  # what cannot be shown and written again is no release
+            release.words()
+            canonical(release.to_record())
+            if isinstance(release, Release):
+                release.table()
         return release
     except SfumatoError:
         raise

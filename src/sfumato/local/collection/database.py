@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.disk import sync_directory
+from sfumato.disk import clear_drafts, draft_beside, private_file, sync_directory
 from sfumato.errors import SfumatoError
 
 __all__ = ["NEW_ROUND", "CollectionError", "connected", "create"]
@@ -36,9 +36,11 @@ class CollectionError(SfumatoError):
 
 def create(path: Path, digest: str, tally: bytes) -> None:
     """Put a new journal in place whole, unless one appeared meanwhile."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    draft = draft_beside(path)
+    clear_drafts(path.parent)
     try:
         with _explained(path):
+            private_file(draft)  # tallies and marks are nobody else's before an estimate is published
             address = f"{draft.absolute().as_uri()}?mode=rwc"
             with contextlib.closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = MEMORY")  # private until linked
