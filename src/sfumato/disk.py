@@ -10,7 +10,7 @@ import shutil
 import time
 from pathlib import Path
 
-__all__ = ["clear_drafts", "draft_beside", "free_bytes", "private_file", "sync_directory"]
+__all__ = ["clear_drafts", "draft_beside", "free_bytes", "private_file", "sync_directory", "sync_names"]
 
 DRAFT = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.new")
 ABANDONED = 600.0  # seconds after which a draft belongs to nobody: writing one takes far less
@@ -25,6 +25,14 @@ def sync_directory(directory: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_names(path: Path) -> None:
+    """Make a file's name survive a power cut, and the names of the directories above it, which may be as new."""
+    sync_directory(path.parent)
+    for directory in path.absolute().parent.parents:
+        with contextlib.suppress(OSError):  # not ours to open, hence not made just now
+            sync_directory(directory)
 
 
 def free_bytes(directory: Path) -> int:

@@ -40,6 +40,16 @@ def test_charges_commit_with_synchronous_full_and_a_truncated_journal(path):
         assert connection.in_transaction
 
 
+def test_a_new_ledger_outlives_a_power_cut_with_the_directories_above_it(tmp_path, monkeypatch):
+    """A directory made just now is as easily lost as the file in it."""
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(os.fstat(handle).st_ino), fsync(handle))[1])
+    home = tmp_path / "new" / "newer"
+    home.mkdir(parents=True)
+    opened(home / "people.ledger")
+    assert {part.stat().st_ino for part in (home, home.parent, tmp_path)} <= set(synced)
+
+
 def test_a_charge_is_in_the_main_file_when_it_returns(path, tmp_path):
     ledger = opened(path)
     charge = ledger.charge("b", DIGEST, Pure(0.25), {})

@@ -1,8 +1,10 @@
 """Means of vectors: the hypercube, sampled coordinates, PrivUnit."""
 
 import math
+import random
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from exact import check_claim, check_draws, check_estimates
@@ -79,6 +81,28 @@ def test_the_measure_of_a_cap_lies_between_its_bounds(dimension, deviations):
     assert exact * (1 - 1e-12) <= found.high
     assert found.high - found.low <= 1e-4 * exact
     assert cap(dimension, 0.0).second == pytest.approx(0.5 / dimension, rel=1e-4)
+
+
+def test_bounds_of_caps_and_claims_hold_against_forty_digits():
+    """Random dimensions and heights, also caps of measure down to 1e-290."""
+    rng = random.Random(29)
+    with mpmath.workdps(40):
+        for _ in range(20):
+            dimension = rng.choice([3, 4, 5, rng.randint(6, 300), rng.randint(300, 1 << 14)])
+            gamma = min(0.999, rng.uniform(0.0, 30.0) / math.sqrt(dimension))
+            found, half = cap(dimension, gamma), mpmath.mpf(dimension - 1) / 2
+            exact = mpmath.betainc(half, 0.5, 0, 1 - mpmath.mpf(gamma) ** 2, regularized=True) / 2
+            if exact < 1e-290:
+                with pytest.raises(ParameterError, match="too small to measure"):
+                    PrivUnit(dimension, gamma, Fraction(1, 2))
+                continue
+            assert found.low <= exact <= found.high
+            assert found.high - found.low <= 2e-4 * exact
+            epsilon = math.exp(rng.uniform(-4, 3))
+            protocol = PrivUnit.calibrate(dimension, Pure(epsilon, assumptions=REAL))
+            q = mpmath.betainc(half, 0.5, 0, 1 - mpmath.mpf(protocol.gamma) ** 2, regularized=True) / 2
+            p = mpmath.mpf(protocol.toward.numerator) / protocol.toward.denominator
+            assert mpmath.log(p * (1 - q) / ((1 - p) * q)) <= protocol.guarantee().epsilon <= epsilon
 
 
 def test_the_claim_is_the_ratio_of_densities_and_is_met_closely():

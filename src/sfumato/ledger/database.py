@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.disk import draft_beside, private_file, sync_directory
+from sfumato.disk import draft_beside, private_file, sync_names
 from sfumato.errors import LedgerError
 from sfumato.ledger.entries import FORMAT, FORMATS, Entry
 
@@ -116,7 +116,7 @@ def create(path: Path, first: Entry) -> None:
                 connection.execute("COMMIT")
             with contextlib.suppress(FileExistsError):
                 os.link(draft, path)
-            sync_directory(path.parent)
+            sync_names(path)
     finally:
         draft.unlink(missing_ok=True)
 

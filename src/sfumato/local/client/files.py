@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.disk import sync_directory
+from sfumato.disk import sync_directory, sync_names
 from sfumato.errors import LedgerError
 
 try:
@@ -56,5 +56,9 @@ def write(path: Path, contents: dict[str, Any]) -> None:
         json.dump(contents, file, sort_keys=True)
         file.flush()
         os.fsync(file.fileno())
+    first = not path.exists()
     os.replace(fresh, path)
-    sync_directory(path.parent)
+    if first:
+        sync_names(path)
+    else:
+        sync_directory(path.parent)

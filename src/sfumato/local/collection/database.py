@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.disk import clear_drafts, draft_beside, private_file, sync_directory
+from sfumato.disk import clear_drafts, draft_beside, private_file, sync_names
 from sfumato.errors import SfumatoError
 
 __all__ = ["NEW_ROUND", "CollectionError", "connected", "create"]
@@ -55,7 +55,7 @@ def create(path: Path, digest: str, tally: bytes) -> None:
                 connection.execute("COMMIT")
             with contextlib.suppress(FileExistsError):
                 os.link(draft, path)
-            sync_directory(path.parent)
+            sync_names(path)
     finally:
         draft.unlink(missing_ok=True)
 

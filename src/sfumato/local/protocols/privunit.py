@@ -37,6 +37,7 @@ __all__ = ["PrivUnit"]
 
 LEVELS = 65_535  # steps of a reported coordinate from -1 to 1
 BLOCK = 1 << 20  # coordinates at a time
+LEAST = 1e-290  # measures of caps below this lose digits to underflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class PrivUnit(LocalProtocol):
         check_coin("toward", self.toward)
         if not 0 <= self.gamma < 1:
             raise ParameterError(f"gamma must lie in [0, 1), got {self.gamma!r}")
-        if not self._cap.low > 0:
+        if not self._cap.low > LEAST:
             raise ParameterError(f"gamma = {self.gamma!r} leaves a cap too small to measure; take a smaller one")
         if not self.toward > Fraction(self._cap.high):
             raise ParameterError("toward must exceed the measure of the cap")
