@@ -30,7 +30,7 @@ _HOMES = {
     "sfumato.queries.functions.learning": ("classification", "regression"),
     "sfumato.queries.functions.means": ("mean_curve",),
     "sfumato.queries.linear.doors": ("marginals", "predicates", "prefix", "ranges", "weighted", "workload"),
-    "sfumato.engines": ("Table", "read"),
+    "sfumato.engines": ("Check", "Table", "check", "read"),
     "sfumato.ledger": ("Ledger",),
     "sfumato.release": ("Release",),
     "sfumato.synthesis.comparison": ("compare",),

@@ -324,3 +324,28 @@ def test_audit_of_a_planned_release_finds_no_evidence_but_does_against_a_tenth(p
     done = run("audit", "plan.toml", "--release", "everyone", "--epsilon", 0.3, "--seconds", 3, "--stop")
     assert done.code == 1
     assert "refuted" in done.err
+
+
+# check
+
+
+def test_check_shows_the_steward_what_coercion_does_and_spends_nothing(place, run):
+    before = set(place.iterdir())
+    done = run("check", "plan.toml")
+    assert done.code == 0
+    assert "NOT RELEASABLE: exact and secret" in done.out
+    assert "300 rows, 300 people; declared size 300" in done.out
+    assert json.loads(run("check", "plan.toml", "--json").out)["releasable"] is False
+    assert set(place.iterdir()) == before
+
+
+def test_check_shows_names_as_they_are(place, run):
+    (place / "odd.csv").write_text("[/bold]x\n1\n77\n")
+    text = (place / "plan.toml").read_text()
+    head = text[: text.index("[table]")] + '[table]\npath = "odd.csv"\nunit = "row"\n[columns."[/bold]x"]\n'
+    tail = 'type = "integers"\nlow = 0\nhigh = 9\n[budget]\nepsilon = 1.0\n[[release]]\nquery = "count"\n'
+    (place / "odd.toml").write_text(head + tail + "spend = { epsilon = 1.0 }\n")
+    done = run("check", "odd.toml")
+    assert done.code == 0
+    assert "[/bold]x" in done.out
+    assert "1 (50.0%)" in done.out

@@ -58,6 +58,14 @@ def plan(plan: PlanFile, json: Json = False) -> None:
     run(plan, json)
 
 
+@app.command(epilog="Example: sfumato check people.toml")
+def check(plan: PlanFile, json: Json = False) -> None:
+    """Show the steward what coercion and bounding do to each column: exact and secret, not to be released."""
+    from sfumato.cli.check import run
+
+    run(plan, json)
+
+
 @app.command(epilog="Example: sfumato publish people.toml --out people-report")
 def publish(
     plan: PlanFile,

@@ -25,7 +25,7 @@ from sfumato.spaces.codes import Code, numbers_of, texts_of, wholes_of
 from sfumato.spaces.dates import DAY, day_number
 from sfumato.spaces.numerals import FALSE, INFINITE, MINUS_INFINITE, NUMBER, TRUE, WHOLE, WHOLE_LIMIT
 
-__all__ = ["check_declared", "coerced", "fits", "held_labels"]
+__all__ = ["check_declared", "coerced", "day_of", "fits", "held_labels", "items_of", "numeral", "vacant"]
 
 MARGINS = r"^[ \t]+|[ \t]+\z"
 
@@ -38,7 +38,7 @@ def floor(value: float) -> float:  # type: ignore[empty-body]
 def coerced(raw: Any, space: Space, real: bool = False) -> Any:
     """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
     if isinstance(space, Dates):
-        return _number(_without(_day(raw), space.coded_days), space, real)
+        return _number(_without(day_of(raw), space.coded_days), space, real)
     if isinstance(space, Interval | Integers):
         return _number(_uncoded(raw, numbers_of(space.na)), space, real)
     if isinstance(space, Categories):
@@ -99,7 +99,7 @@ def _number(raw: Any, space: Interval | Integers, real: bool) -> Any:
     lattice, kind = space.lattice, raw.type()
     whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
     if isinstance(kind, dt.String):
-        raw = _number_in(raw)
+        raw = numeral(raw)
     elif not whole:
         raw = raw.cast("float64")
     low, high = (lattice.low, lattice.high) if whole else (lattice.low_value, lattice.high_value)
@@ -117,7 +117,7 @@ def _number(raw: Any, space: Interval | Integers, real: bool) -> Any:
     return index.fill_null(ibis.literal(lattice.index(space.missing) - lattice.low, held))
 
 
-def _day(raw: Any) -> Any:
+def day_of(raw: Any) -> Any:
     """The day's number, null for what is no date; no cast can fail on a value."""
     if isinstance(raw.type(), dt.String):
         text = ibis.ifelse(_matches(raw, DAY), raw, ibis.null("string")).re_replace(MARGINS, "")
@@ -151,22 +151,32 @@ def _category(raw: Any, space: Categories) -> Any:
         ibis.null(label.type()) if chosen is None else ibis.literal(chosen, label.type())
         for chosen in held_labels((space.other, space.missing))  # type: ignore[arg-type]
     )
-    blank = raw.isnull() | _coded(raw, label, space.na) if space.na else raw.isnull()
-    return ibis.cases((label.isin(held_labels(space.values)), label), (blank, missing), else_=other)
+    return ibis.cases((label.isin(held_labels(space.values)), label), (vacant(raw, space), missing), else_=other)
+
+
+def vacant(raw: Any, space: Categories) -> Any:
+    """Whether a column of categories holds nothing: null, NaN or a code."""
+    raw = _present(raw)
+    return raw.isnull() | _coded(raw, _label(raw, space.values), space.na) if space.na else raw.isnull()
 
 
 def _set(raw: Any, space: Subsets) -> Any:
     """The declared items, each once, at most `cap` of them in order."""
-    items = raw
-    if raw.type().is_string():
-        apart = raw.re_split(f"[{re.escape(space.separator)}]")  # a plain split means a pattern on Spark
-        items = apart.map(lambda item: item.re_replace(MARGINS, ""))
+    items = items_of(raw, space)
     read = items.map(lambda item: _label(item, space.of)) if _needs_reading(items.type(), space.of) else items
     known = read.filter(lambda item: item.isin(space.of)).unique().sort()[: space.cap]
     if not space.na:
         return known
     uncoded = items.filter(lambda item: ~_coded(item, _label(item, space.of), space.na).fill_null(False))
     return ibis.ifelse((items.length() > 0) & (uncoded.length() == 0), ibis.null(known.type()), known)
+
+
+def items_of(raw: Any, space: Subsets) -> Any:
+    """The items of a set as they stand, from a list or from a text."""
+    if not raw.type().is_string():
+        return raw
+    apart = raw.re_split(f"[{re.escape(space.separator)}]")  # a plain split means a pattern on Spark
+    return apart.map(lambda item: item.re_replace(MARGINS, ""))
 
 
 def _needs_reading(kind: Any, labels: tuple[Label, ...]) -> bool:
@@ -219,7 +229,7 @@ def _uncoded(raw: Any, na: tuple[float, ...]) -> Any:
     """A column of numbers, or of texts of numbers, without its codes."""
     if not na:
         return raw
-    number = _number_in(raw) if raw.type().is_string() else raw
+    number = numeral(raw) if raw.type().is_string() else raw
     return ibis.ifelse(number.cast("float64").isin(na), ibis.null(number.type()), number)
 
 
@@ -227,7 +237,8 @@ def _without(raw: Any, codes: tuple[Any, ...]) -> Any:
     return ibis.ifelse(raw.isin(codes), ibis.null(raw.type()), raw) if codes else raw
 
 
-def _number_in(raw: Any) -> Any:
+def numeral(raw: Any) -> Any:
+    """The number that a text stands for, null for none."""
     number = ibis.ifelse(_matches(raw, NUMBER), raw, ibis.null("string")).strip().cast("float64")
     return ibis.cases(
         (_matches(raw, INFINITE), ibis.literal(float("inf"), "float64")),
