@@ -19,7 +19,9 @@ KINDS = {
     "answer": "± {width}",
     "curve": "± {width} everywhere at once",
     "points": "± {width} at all points shown at once",
-    "rank": "rank within ± {least} rows where distinct values lie evenly, ± {most} wherever they lie, besides ties",
+    "rank": "rank within ± {least} rows where distinct values lie evenly and ± {most} on any table",
+    "ranks": "all ranks within ± {least} rows where distinct values lie evenly and ± {most} wherever they lie",
+    "tied": "with ties within ± {most} rows",
     "choice": "each choice at most {most} rows less popular than the best one left",
     "keys": "keys held by {most} units or more are found",
     "shares": "all shares within ± {width}",
@@ -52,7 +54,7 @@ class ErrorStatement:
     least: float | None = None
     each: bool = False  # of several, each holds by itself with that probability
     given: tuple[str, ...] = ()  # the case in which it holds
-    besides: tuple[str, ...] = ()  # what comes on top
+    besides: tuple[str | ErrorStatement, ...] = ()  # what comes on top, or holds as well
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -71,7 +73,8 @@ class ErrorStatement:
             text += f"{', each' if self.each else ''} with probability {self.probability:g}"
         if self.given:
             text += f" (for {', '.join(self.given)})"
-        return "; ".join((text, *self.besides))
+        more = (part if isinstance(part, str) else part.words(probability=False) for part in self.besides)
+        return "; ".join((text, *more))
 
     def __str__(self) -> str:
         return self.words()

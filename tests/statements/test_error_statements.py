@@ -31,7 +31,9 @@ CHECKS = {
     "answer": "statements/test_error_statements.py::test_a_release_states_the_error_that_it_has",
     "curve": "curves/test_curves.py::test_bands_cover_whole_curves_as_often_as_they_say",
     "points": "curves/test_curves.py::test_a_private_divisor_is_covered_too",
-    "rank": "mechanisms/test_recursive_quantiles_mechanism.py::test_ranks_on_any_table_are_within_what_is_stated",
+    "rank": "mechanisms/test_recursive_quantiles_mechanism.py::test_the_error_on_any_table_is_reached_by_some_table",
+    "ranks": "mechanisms/test_recursive_quantiles_mechanism.py::test_ranks_on_any_table_are_within_what_is_stated",
+    "tied": "mechanisms/test_recursive_quantiles_mechanism.py::test_ranks_on_any_table_are_within_what_is_stated",
     "choice": "mechanisms/test_selection_mechanisms.py::test_error_bounds_the_chance_of_a_bad_choice",
     "keys": "mechanisms/test_key_discovery_mechanism.py::test_error_is_where_keys_are_found",
     "shares": "statements/test_error_statements.py::test_shares_of_thresholds_are_within_what_is_stated",
@@ -191,6 +193,21 @@ def test_a_count_below_nothing_lies_in_its_own_interval():
     columns = question.table(np.array([-29]), mechanism, BETA)
     assert columns["low"] == [-29.0]
     assert columns["high"][0] >= 0
+
+
+def test_quantiles_state_what_ties_add_where_they_add_something():
+    column = {"x": sf.Integers(0, 100_000)}
+    one, nine = (
+        bind(sf.quantiles("x", wanted), sf.Schema(column, dataset="d"))
+        for wanted in ([0.5], [i / 10 for i in range(1, 10)])
+    )
+    first, second = (question.accuracy(best(question, sf.Pure(0.5)), BETA) for question in (one, nine))
+    assert (first.kind, first.besides) == ("rank", ())
+    assert second.kind == "ranks"
+    (tied,) = second.besides
+    assert second.least < second.most < tied.most == best(nine, sf.Pure(0.5)).tied_error(BETA)
+    assert "; with ties within ± 989.5 rows; and 3/2048 of the rows that share a value" in second.words()
+    assert 59 < second.least < 1.5 * 59  # what nine deciles of 5,000 rows were found to err by
 
 
 def test_shares_of_thresholds_are_within_what_is_stated():

@@ -102,6 +102,11 @@ class RecursiveQuantiles:
         """The same on any table whatever; at each level one row in 2 PLACES of those tied there comes on top."""
         return rank_error(self._chains(math.log(self.query.lattice.width + 1), 0.0, divided=True), beta)
 
+    @property
+    def share_of_ties(self) -> str:
+        """What part of the rows that share one value comes on top of `tied_error`."""
+        return f"{self.levels - 1}/{2 * PLACES}"
+
     def _chains(self, log_points: float, slack: float, *, divided: bool = False) -> list[Chain]:
         """What the error of each quantile is made of: its own choice, and those that made the ends of its node."""
         exact = Chain(0.0, {})

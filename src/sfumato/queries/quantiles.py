@@ -78,5 +78,9 @@ class Quantiles:
 
     def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
         """The error to expect: by rank, since the error in value depends on the data."""
-        least, most = mechanism.spread_error(beta), mechanism.error(beta)
-        return ErrorStatement("rank", max(least, most), level_of(beta), least=least, each=self.cells.count > 1)
+        several, level, least = len(self.probabilities) > 1, level_of(beta), mechanism.spread_error(beta)
+        share = f"and {mechanism.share_of_ties} of the rows that share a value"
+        tied = (ErrorStatement("tied", mechanism.tied_error(beta), level, besides=(share,)),) if several else ()
+        most = max(least, mechanism.error(beta))
+        kind = "ranks" if several else "rank"
+        return ErrorStatement(kind, most, level, least=least, each=self.cells.count > 1, besides=tied)
