@@ -16,12 +16,21 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE, DOCS = ROOT / "src" / "sfumato", ROOT / "docs"
 METHODS = {"guarantee", "calibrate", "release"}
+DRAWS = {"release", "randomize", "run", "publish"}  # what a class that states a guarantee may call its random step
+HANDED_ON = {  # classes that state a guarantee and draw nothing of their own
+    "local/protocols/protocol.py": "what every protocol shares; each states its own",
+    "publishing/sanitized.py": "states and runs a Sanitization",
+    "publishing/smooth.py": "states and runs Trigonometric",
+    "publishing/synthetic.py": "states and runs a synthesis",
+}
+NOTES = {"sanitization": "sanitization.md"}  # of modules whose docstring names none
+WATCHED = re.compile(r"^- `(?P<path>[\w/]+\.py)` \(fingerprint (?P<print>[0-9a-f]{16})\)$", re.MULTILINE)
 FIRST_LINE = re.compile(r"^# (?P<what>.+) \(fingerprint (?P<print>[0-9a-f]{16})\)$")
 CITATION = re.compile(r"\b((?:[A-Z][a-z]+){1,5}?(?:EtAl)?(?:19|20)\d\d)\b")
 
 
-def fingerprint(path: Path) -> str:
-    """A hash of what a proof is about: the three methods, also inherited ones, the module's functions and constants."""
+def fingerprint(path: Path, claims: frozenset[str] = frozenset(METHODS)) -> str:
+    """A hash of what a proof is about: those methods, also inherited ones, the module's functions and constants."""
     tree = ast.parse(path.read_text())
     parts: list[ast.AST] = [method for base in bases(tree) for method in base.body if _is_claim(method)]
     for node in tree.body:
@@ -30,7 +39,7 @@ def fingerprint(path: Path) -> str:
         elif isinstance(node, ast.ClassDef):
             methods = [child for child in node.body if isinstance(child, ast.FunctionDef)]
             private = node.name.startswith("_")
-            parts += [method for method in methods if private or method.name in METHODS]
+            parts += [method for method in methods if private or method.name in claims]
     text = "\n".join(ast.dump(_bare(part)) for part in parts if not _is_all(part))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -75,6 +84,32 @@ def proven() -> dict[Path, Path]:
     }
 
 
+def claiming() -> dict[Path, Path]:
+    """Every other module with a class that states a guarantee and draws, wherever it lives, and its note."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        home = path.relative_to(SOURCE)
+        if path in proven() or str(home) in HANDED_ON or not states_and_draws(path.read_text()):
+            continue
+        named = re.findall(r"docs/proofs/([\w-]+\.md)", ast.get_docstring(ast.parse(path.read_text())) or "")
+        found[path] = DOCS / "proofs" / (named[0] if named else NOTES.get(home.parts[0], f"{path.stem}.md"))
+    return found
+
+
+def states_and_draws(text: str) -> bool:
+    """Whether a module has a class, not a protocol of types, with a guarantee and a random step."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef) and not any(getattr(base, "id", "") == "Protocol" for base in node.bases):
+            methods = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
+            if "guarantee" in methods and methods & DRAWS:
+                return True
+    return False
+
+
+def watched_print(path: Path) -> str:
+    return fingerprint(path, frozenset(METHODS | DRAWS))
+
+
 def keys_in(text: str) -> set[str]:
     return set(CITATION.findall(text))
 
@@ -95,6 +130,31 @@ def test_a_claim_has_a_proof_that_fits_its_code(module, proof):
     assert first["print"] == fingerprint(module), (
         f"{module.name} changed since {proof.name} was read; read it again, then write {fingerprint(module)}"
     )
+
+
+@pytest.mark.parametrize(("module", "note"), claiming().items(), ids=[str(p.relative_to(SOURCE)) for p in claiming()])
+def test_whatever_states_a_guarantee_and_draws_is_watched_by_a_note(module, note):
+    assert note.is_file(), f"{module.name} states a guarantee and draws; name its proof in its docstring, and write it"
+    prints = {found["path"]: found["print"] for found in WATCHED.finditer(note.read_text())}
+    home, now = str(module.relative_to(SOURCE)), watched_print(module)
+    assert prints.get(home) == now, (
+        f"{home} changed since {note.name} was read; read the note again, then write `- `{home}` (fingerprint {now})` "
+        "under its heading Watched"
+    )
+
+
+def test_no_note_watches_what_is_gone():
+    known = {str(path.relative_to(SOURCE)) for path in claiming()}
+    for note in DOCS.glob("proofs/*.md"):
+        assert {found["path"] for found in WATCHED.finditer(note.read_text())} <= known, note.name
+    assert all((SOURCE / path).is_file() for path in HANDED_ON)
+
+
+def test_a_new_class_with_a_guarantee_is_found_wherever_it_lives():
+    text = "class New:\n    def guarantee(self): ...\n    def {}(self, rng): ...\n"
+    assert all(states_and_draws(text.format(name)) for name in DRAWS)
+    assert not states_and_draws(text.format("words"))
+    assert len(claiming()) > 20
 
 
 @every
@@ -139,3 +199,5 @@ def test_citation_keys_are_recognized():
 if __name__ == "__main__" and "--print" in sys.argv:
     for module, proof in sorted(proven().items()):
         print(f"{proof.relative_to(ROOT)}: {fingerprint(module)}")
+    for module, note in claiming().items():
+        print(f"{note.relative_to(ROOT)}: - `{module.relative_to(SOURCE)}` (fingerprint {watched_print(module)})")
