@@ -5,10 +5,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import SfumatoError
-from sfumato.queries import bind
-from sfumato.queries.binding import QUESTIONS
-from sfumato.queries.kinds import DETAILS
-from sfumato.queries.query import KINDS
 
 SPEND = sf.Approximate(0.5, 1e-5)
 COLUMNS = {
@@ -52,11 +48,8 @@ def test_a_wrong_question_over_discovered_keys_costs_nothing(session, asked):
     assert len(session.ledger.entries()) == 1
 
 
-def test_every_kind_takes_discovered_keys_or_says_which_do():
-    schema = sf.Schema(COLUMNS)
-    for kind in {*KINDS, *DETAILS} - {*QUESTIONS}:
-        with pytest.raises(SfumatoError, match="discovered"):
-            bind(sf.Query(kind, keys=(sf.discovered("text"),)), schema)
+def test_every_kind_without_cells_of_its_own_refuses_discovered_keys():
+    assert {query.kind for query in WRONG_OVER_KEYS.values()} >= {"workload", "density", "thresholds", "pca", "smooth"}
 
 
 @pytest.mark.parametrize("ask", [sf.mean_curve, sf.covariance], ids=["mean_curve", "covariance"])
@@ -67,4 +60,43 @@ def test_curves_of_persons_cost_nothing(tmp_path, ask):
     session = sf.Session(table, budget=sf.Approximate(10, 1e-3), ledger=tmp_path / "ledger")
     with pytest.raises(SfumatoError, match="one row a unit"):
         session.release(ask(["day"], radius=1, points=(0, 1, 2), waves=1), spend=SPEND)
+    assert len(session.ledger.entries()) == 1
+
+
+FORMS = {
+    "a list of keys": (sf.count().by(["c", "s"]), sf.count().by("c", "s")),
+    "a list of columns": (sf.density(["x", "wide"], bandwidth=5), sf.density("x", "wide", bandwidth=5)),
+    "a list of edges": (sf.count().by(sf.bins("x", [0, 5, 10])), sf.count().by(sf.bins("x", 0, 5, 10))),
+}
+
+
+@pytest.mark.parametrize(("given", "meant"), FORMS.values(), ids=FORMS)
+def test_lists_are_taken_where_several_are_meant(given, meant):
+    assert given == meant
+
+
+HINTS = {
+    "x = 4": "==", "x > 3 AND c == 'u'": "small letters", "(x > 3) & (c == 'u')": "instead of &", "x <> 3": "!=",
+    "c == 'U'": "did you mean 'u'", "'P' in s": "did you mean 'p'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("condition", "hint"), HINTS.items(), ids=HINTS)
+def test_what_is_meant_by_a_condition_is_said(session, condition, hint):
+    with pytest.raises(SfumatoError, match=hint):
+        session.release(sf.count().where(condition), spend=sf.Pure(0.5))
+    assert len(session.ledger.entries()) == 1
+
+
+def test_a_question_in_words_is_refused_in_words(session):
+    with pytest.raises(SfumatoError, match="mean"):
+        session.release("mean age", spend=sf.Pure(0.5))
+
+
+@pytest.mark.parametrize("name", ["estimate", "low", "rank", "item"])
+def test_a_key_that_would_hide_the_answers_is_refused_before_the_charge(tmp_path, name):
+    table = sf.read(pa.table({name: ["u", "v"]}), schema={name: sf.Categories(["u", "v"])}, dataset="d")
+    session = sf.Session(table, budget=sf.Pure(10), ledger=tmp_path / "ledger")
+    with pytest.raises(SfumatoError, match="cannot be a key"):
+        session.release(sf.count().by(name), spend=sf.Pure(0.5))
     assert len(session.ledger.entries()) == 1

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato import arguments
 from sfumato.certificate import certificate_from
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.mechanisms import MECHANISMS, NIM, NoiseBody
@@ -46,7 +47,7 @@ def load(path: str | Path) -> Release | Any:
 
     The claim shown is the one that the mechanism gives; where the file states a smaller one it is `disputed`.
     """
-    source = Path(path)
+    source = arguments.path("path", path)
     if not source.exists():
         raise SchemaError(f"there is no file {source}; check the path")
     try:

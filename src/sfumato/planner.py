@@ -76,7 +76,7 @@ def best(question: Question, target: Guarantee, allow: frozenset[str] = frozense
 
 def options(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> list[Option]:
     """Every mechanism that can meet the target, best first; those that assume something only if it is allowed."""
-    _check(target)
+    check_target(target)
     if isinstance(question, Workload):
         return sorted(feasible(_linear(question, target, allow)), key=_preference)
     if isinstance(question, Moments):
@@ -226,7 +226,8 @@ def _pure(target: Guarantee) -> Pure:
     return Pure(pure_for(target.rho) if isinstance(target, Concentrated) else target.epsilon)
 
 
-def _check(target: Guarantee) -> None:
+def check_target(target: Guarantee) -> None:
+    """Refuse what cannot be spent on one release."""
     if not isinstance(target, Pure | Approximate | Concentrated):
         raise ParameterError(
             f"spend must be Pure(epsilon), Approximate(epsilon, delta) or Concentrated(rho), got {target!r}"

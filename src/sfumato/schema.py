@@ -40,24 +40,30 @@ class Schema:
     quoted_lines: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.columns, Mapping):
+            raise SchemaError("columns must map each column's name to its space, such as {'age': Interval(0, 120)}")
         object.__setattr__(self, "columns", dict(self.columns))
         if not self.columns:
             raise SchemaError("columns is empty; declare at least one column with its space")
         for name, space in self.columns.items():
-            if not (isinstance(name, str) and hasattr(space, "coerce")):
+            if not (isinstance(name, str) and hasattr(space, "coerce")) or isinstance(space, type):
                 raise SchemaError(f"column {name!r} needs a space such as Interval(low, high) or Categories([...])")
         if isinstance(self.unit, Person) and self.unit.column in self.columns:
             raise SchemaError(f"unit column {self.unit.column!r} is an identifier; leave it out of columns")
         named = [*self.columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
         if len({name.casefold() for name in named}) < len(named):
             raise SchemaError("two columns differ in capitals only, which engines cannot tell apart; rename one")
-        if self.size is not None and not (isinstance(self.size, int) and self.size >= 1):
+        if not isinstance(self.unit, Row | Person):
+            raise SchemaError("unit must be Row() or Person(column, rows)")
+        if not isinstance(self.adjacency, AddRemove | Replace):
+            raise SchemaError("adjacency must be AddRemove() or Replace()")
+        if self.size is not None and (isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1):
             raise SchemaError(f"size must be a whole number of at least 1, got {self.size!r}")
         if isinstance(self.adjacency, Replace) and isinstance(self.unit, Row) and self.size is None:
             raise SchemaError("under replacement the number of rows is public: declare it as size=")
         if not isinstance(self.quoted_lines, bool):
             raise SchemaError(f"quoted_lines must be True or False, got {self.quoted_lines!r}")
-        if not self.dataset:
+        if not (isinstance(self.dataset, str) and self.dataset):
             raise SchemaError("dataset must be a name for this dataset; ledgers are bound to it")
         if self.version is not None and not (isinstance(self.version, str) and self.version):
             raise SchemaError(f"version must be a text such as '2026-01', got {self.version!r:.60}")
@@ -70,6 +76,8 @@ class Schema:
 
     def space(self, column: str) -> Space:
         """The space of a column."""
+        if not isinstance(column, str):
+            raise SchemaError(f"a column is named by a text, got a {type(column).__name__}")
         if column in self.columns:
             return self.columns[column]
         near = get_close_matches(column, self.columns, n=1)

@@ -170,6 +170,8 @@ class Session:
 
     def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
         """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""
+        if not (hasattr(recipe, "specification") and hasattr(recipe, "publish")):
+            raise ParameterError("recipe must be made by a function such as trigonometric(session.schema, ...)")
         if recipe.schema != self.schema:
             raise ParameterError("the recipe was made for another schema; make it with session.schema")
         title, asked = label("name", recipe.title if name is None else name), recipe.specification()

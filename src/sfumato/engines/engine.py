@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato import arguments
 from sfumato.engines.backends import executed, streamed
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.compilation import LIMB, compiled, limbs
-from sfumato.errors import EngineError, SchemaError, SfumatoError
+from sfumato.errors import EngineError, ParameterError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
 from sfumato.queries.grouping import Cells
@@ -47,6 +48,9 @@ class Table:
     schema: Schema
 
     def __post_init__(self) -> None:
+        arguments.instance("schema", self.schema, Schema, "a Schema(...)")
+        if not hasattr(self.source, "get_backend"):
+            raise ParameterError("source must be an Ibis table; open files and frames with sfumato.read(...)")
         trusted(self.source.get_backend())
         check_declared(self.schema, dict(self.source.schema().items()))
         if self.schema.fixed_size is not None:

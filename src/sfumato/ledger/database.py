@@ -118,7 +118,8 @@ def create(path: Path, first: Entry) -> None:
                 os.link(draft, path)
             sync_names(path)
     finally:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def insert(connection: sqlite3.Connection, entry: Entry) -> None:

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from sfumato import arguments
 from sfumato.disk import clear_drafts
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.ledger import contents, rules
@@ -41,9 +42,9 @@ class Ledger:
 
     def __init__(self, path: Path, allow: frozenset[str] | None) -> None:
         """Read the opening.  Callers use `open` or `existing`."""
-        self.path = path
+        self.path = arguments.path("path", path)
         self._allow = allow  # None: opened for looking only
-        with reading(path) as connection:
+        with reading(self.path) as connection:
             first = _one(connection, f"{_SELECT} WHERE sequence = 0")
             last = _last(connection)
         self.terms = Terms.read(first)
@@ -62,7 +63,7 @@ class Ledger:
         allow: Iterable[str] = (),
     ) -> Ledger:
         """The ledger at `path`, made if missing; all that is declared must match its terms."""
-        place = Path(path)
+        place = arguments.path("path", path)
         if len(os.fsencode(place.name)) > LONGEST_NAME:
             raise ParameterError(
                 f"the ledger's file name must take at most {LONGEST_NAME} bytes, since others add to it"
@@ -79,7 +80,7 @@ class Ledger:
     @classmethod
     def existing(cls, path: str | os.PathLike[str]) -> Ledger:
         """The ledger at `path`, to show, verify or export; it refuses to spend."""
-        return cls(Path(path), None)
+        return cls(arguments.path("path", path), None)
 
     def __repr__(self) -> str:
         terms = self.terms

@@ -100,7 +100,7 @@ class Release(Part):
     @classmethod
     def _gathered(cls, record: Any) -> Any:
         """What a kind of query carries besides is that kind's to check."""
-        if not isinstance(record, dict) or record.get("query") not in DETAILS:
+        if not isinstance(record, dict) or not isinstance(kind := record.get("query"), str) or kind not in DETAILS:
             return record
         details = {
             name: value for name, value in record.items() if name not in ("query", "spend", "name", "by", "where")

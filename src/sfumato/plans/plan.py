@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sfumato import arguments
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.plans.document import FORMAT, FORMER, Document
 from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen
@@ -59,8 +60,14 @@ class Plan:
 
 def read_plan(path: str | Path) -> Plan:
     """The plan in a TOML or JSON file, checked as far as public quantities go."""
-    place = Path(path)
-    record = _parsed(place)
+    place = arguments.path("path", path)
+    try:
+        return _read(place, _parsed(place))
+    except RecursionError:
+        raise SchemaError(f"the plan {place} nests its parts too deeply; compare with docs/formats/plan.md") from None
+
+
+def _read(place: Path, record: dict[str, Any]) -> Plan:
     left_open = list(blanks(record, ()))
     if left_open:
         raise SchemaError(screen(place, left_open, f"still says {BLANK!r}; {ADVICE}"))
@@ -126,14 +133,14 @@ def _checked(place: Path, document: Document) -> Plan:
         releases.append(PlannedRelease(described.name or query.name, query, spend))
         if any(release.name == releases[-1].name for release in releases[:-1]):
             raise SchemaError(f"{place}: {where}: the name {releases[-1].name!r} occurs twice; name each release once")
-    table, ledger = document.table, document.ledger
+    table, kept = document.table, document.ledger.path if document.ledger else f"{schema.dataset}.ledger"
     return Plan(
         path=place,
-        table=place.parent / table.path,
+        table=_at(place, "table.path", lambda: arguments.path("path", place.parent / table.path)),
         table_name=table.table,
         schema=schema,
         budget=budget,
-        ledger=place.parent / (ledger.path if ledger else f"{schema.dataset}.ledger"),
+        ledger=_at(place, "ledger.path", lambda: arguments.path("path", place.parent / kept)),
         releases=tuple(releases),
     )
 

@@ -17,7 +17,9 @@ ASSUMPTIONS = {
 
 def assumed(names: Iterable[str]) -> frozenset[str]:
     """The given names as a set, each checked against the list."""
-    chosen = frozenset(names)
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ParameterError("assumptions must be a list of names, such as ['mixing']")
+    chosen = frozenset(name if isinstance(name, str) else repr(name)[:60] for name in names)
     unknown = sorted(chosen - ASSUMPTIONS.keys())
     if unknown:
         raise ParameterError(f"unknown assumption {unknown[0]!r}; known are {', '.join(ASSUMPTIONS)}")

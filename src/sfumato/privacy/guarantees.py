@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.numeric import round_up, shown_down, shown_up
 from sfumato.privacy.assumptions import ASSUMPTIONS, assumed
@@ -347,8 +348,7 @@ def guarantee_from(record: dict[str, object]) -> Guarantee:
 
 
 def _check_amount(name: str, amount: float) -> None:
-    numeric = isinstance(amount, int | float) and not isinstance(amount, bool)
-    if not (numeric and math.isfinite(amount) and amount >= 0):
+    if not isinstance(amount, int | float) or arguments.number(name, amount) < 0:
         raise ParameterError(f"{name} must be a finite number of at least 0, got {amount!r}")
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato import arguments
 from sfumato.engines import Table
+from sfumato.planner import check_target
 from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
@@ -29,7 +31,9 @@ class Sanitizing:
     @classmethod
     def of(cls, schema: Schema, columns: Sequence[str | Together] | None, spend: Guarantee) -> Sanitizing:
         """The randomizer with the least spread that meets `spend`."""
-        return cls(sanitization(schema, columns, spend), spend)
+        check_target(spend)
+        chosen = columns if columns is None or isinstance(columns, str) else arguments.several("columns", columns)
+        return cls(sanitization(schema, chosen, spend), spend)
 
     @property
     def schema(self) -> Schema:

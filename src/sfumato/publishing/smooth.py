@@ -8,8 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato import arguments
 from sfumato.certificate import NoBoundKnown
 from sfumato.engines import Table
+from sfumato.planner import check_target
 from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
@@ -32,6 +34,12 @@ def trigonometric(
     `schema` is the session's own.  `smoothness` is the order of derivatives that queries have; `order` and `grid`
     override what follows from it.
     """
+    arguments.instance("schema", schema, Schema, "the session's own schema")
+    check_target(spend)
+    for name, value in (("order", order), ("grid", grid)):
+        if value is not None:
+            arguments.whole(name, value, least=2)
+    columns = arguments.names("columns", columns)
     mechanism = Trigonometric.calibrate(schema, columns, spend, smoothness=smoothness, order=order, grid=grid)
     return SmoothTable(mechanism, spend)
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato import arguments
 from sfumato.certificate import NoBoundKnown
 from sfumato.engines import Table
+from sfumato.planner import check_target
 from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.randomness import Rng
 from sfumato.release import Provenance
@@ -88,7 +90,10 @@ class Synthesizing:
         cls, schema: Schema, columns: Sequence[str] | None, spend: Guarantee, rows: int | None, progress: bool = True
     ) -> Synthesizing:
         """The synthesizer of these columns that meets `spend`: smooth for small tables of numbers, else marginal."""
-        names = columns if columns is None or isinstance(columns, str) else tuple(columns)
+        check_target(spend)
+        names = columns if columns is None or isinstance(columns, str) else arguments.names("columns", columns)
+        if rows is not None:
+            arguments.whole("rows", rows)
         plan = MarginalSynthesis.calibrate(schema, names, spend, rows)  # type: ignore[arg-type]
         return cls(numeric_instead(plan) or plan, progress)
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.privacy.adjacency import Replace
@@ -92,7 +93,7 @@ def pca(columns: Sequence[str], k: int = 2, *, center: bool = True, radius: floa
     `center` takes the mean out first, at a small price; `radius` shortens longer rows to it, which pays where
     few rows lie in the corners of the box.
     """
-    return Query("pca", details=Components(tuple(columns), k, center, radius))
+    return Query("pca", details=Components(arguments.names("columns", columns), k, center, radius))
 
 
 @dataclass(frozen=True)

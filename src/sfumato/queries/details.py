@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from sfumato.queries.query import Query
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Details"]
 
 
+@runtime_checkable
 class Details(Protocol):
     """Frozen public parameters of a question; the closed list of kinds is in `queries/kinds.py`.
 

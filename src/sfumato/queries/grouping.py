@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.queries.constants import plain_constant
@@ -28,11 +29,17 @@ class Bins:
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        plain = (plain_constant(edge, f"an edge of bins({self.column!r})") for edge in self.edges)
-        edges: tuple[Any, ...] = tuple(plain)
+        arguments.text("column of bins", self.column)
+        given = arguments.several("edges", self.edges)
+        if len(given) == 1 and isinstance(given[0], list | tuple):
+            given = tuple(given[0])
+        edges: tuple[Any, ...] = tuple(plain_constant(edge, f"an edge of bins({self.column!r})") for edge in given)
         numbers = all(type(edge) in (int, float) for edge in edges)
         if len(edges) < 2 or not numbers or any(not a < b for a, b in itertools.pairwise(edges)):
-            raise ParameterError(f"edges of bins({self.column!r}) must be at least two increasing numbers")
+            raise ParameterError(
+                f"edges of bins({self.column!r}) must be at least two increasing numbers, such as "
+                f"bins({self.column!r}, 0, 18, 65, 120)"
+            )
         object.__setattr__(self, "edges", edges)
 
 
@@ -41,6 +48,9 @@ class Discovered:
     """Keys that are not public: those held by enough units (rows, or persons) are found privately, at a delta."""
 
     column: str
+
+    def __post_init__(self) -> None:
+        arguments.text("column of discovered", self.column)
 
 
 Grouping = str | Bins | Discovered
@@ -54,9 +64,10 @@ def bins(column: str, *edges: float, count: int | None = None) -> Bins | str:
     """
     if count is None:
         return Bins(column, edges)
+    arguments.whole("count", count, most=MOST_CELLS)
     if len(edges) != 2:
         raise ParameterError("bins(column, low, high, count=n) needs exactly the two ends beside count")
-    low, high = exact(edges[0]), exact(edges[1])
+    low, high = (exact(arguments.number("each end of bins", edge)) for edge in edges)
     return Bins(column, tuple(float(low + (high - low) * i / count) for i in range(count + 1)))
 
 

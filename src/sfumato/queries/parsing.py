@@ -43,10 +43,24 @@ def condition(text: str) -> Predicate:
         raise SchemaError(f"cannot read the condition {text!r:.200}: {refusal}") from None
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise SchemaError(
-            f'cannot read the condition {text!r:.200}; write comparisons such as "age >= 18", '
+            f'cannot read the condition {text!r:.200}; {_hint(text)}write comparisons such as "age >= 18", '
             "\"state in ['CA', 'NY']\" or \"'chess' in hobbies\", joined by and, or, not; "
             "a column whose name is not a plain word stands between backticks: `first name`"
         ) from None
+
+
+def _hint(text: object) -> str:
+    """What most likely is meant by what Python's grammar does not know as a comparison."""
+    bare = TOKENS.sub(" ", text) if isinstance(text, str) else ""
+    if re.search(r"[^<>=!]=[^=]", bare):
+        return "is equal to is written ==; "
+    if re.search(r"\b(AND|OR|NOT|IN)\b", bare):
+        return "and, or, not and in are written in small letters; "
+    if re.search(r"[&|~]", bare):
+        return "inside a text, conditions are joined by and, or, not instead of &, |, ~; "
+    if re.search(r"<>", bare):
+        return "is not equal to is written !=; "
+    return ""
 
 
 class _Reader:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.queries.constants import named, plain_constant
@@ -87,7 +89,8 @@ class Compare(_Condition):
             return _categorical(self, space)
         if isinstance(space, Subsets) and self.operator == "contains":
             if self.constant not in space.of:
-                raise SchemaError(f"{self.constant!r} is not a declared item of column {self.column!r}")
+                near = _near(self.constant, space.of)
+                raise SchemaError(f"{self.constant!r} is not a declared item of column {self.column!r}{near}")
             return Contains(self.column, self.constant)
         raise UnsupportedQuery(
             f"column {self.column!r} ({type(space).__name__}) cannot be filtered by {self.operator!r}"
@@ -181,6 +184,9 @@ class Column:
     """A declared column inside a condition."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        arguments.text("name of a column", self.name)
 
     def __eq__(self, constant: object) -> Compare:  # type: ignore[override]
         return Compare(self.name, "==", constant)
@@ -292,6 +298,13 @@ def _words(condition: Predicate) -> str:
     return condition.words() if hasattr(condition, "words") else repr(condition)
 
 
+def _near(label: object, declared: tuple[Label, ...]) -> str:
+    """The declared label that is most likely meant."""
+    texts = {str(one).casefold(): one for one in declared}
+    close = get_close_matches(str(label).casefold()[:200], texts, n=1)
+    return f"; did you mean {texts[close[0]]!r}?" if close else ""
+
+
 def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:
     lattice, column = space.lattice, condition.column
     if condition.operator not in ("<", "<=", ">", ">=", "==", "!="):
@@ -312,7 +325,9 @@ def _categorical(condition: Compare, space: Categories) -> Predicate:
     chosen = tuple(condition.constant) if operator == "in" else (condition.constant,)
     unknown = [label for label in chosen if label not in space.values]
     if unknown:
-        raise SchemaError(f"{unknown[0]!r} is not a declared category of column {column!r}")
+        raise SchemaError(
+            f"{unknown[0]!r} is not a declared category of column {column!r}{_near(unknown[0], space.values)}"
+        )
     if operator not in ("==", "!=", "in"):
         raise UnsupportedQuery(f"column {column!r} holds categories; compare it with ==, != or isin")
     rest = tuple(label for label in space.values if label not in chosen)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.numeric import exact
 from sfumato.queries.details import Details
@@ -48,6 +49,25 @@ class Query:
     keys: tuple[Grouping, ...] = ()
     workload: tuple[Part, ...] = ()
     details: Details | None = None
+
+    def __post_init__(self) -> None:
+        arguments.text("kind of a query", self.kind)
+        if self.column is not None:
+            arguments.text("column", self.column)
+        keys = tuple(one for key in arguments.several("keys", self.keys) for one in _flat(key))
+        object.__setattr__(self, "keys", keys)
+        for key in keys:
+            arguments.instance(
+                "a key of by", key, str | Bins | Discovered, "a column's name, bins(...) or discovered(...)"
+            )
+        if self.condition is not None:
+            arguments.instance("condition", self.condition, Predicate, 'made by col("age") >= 18 or a text in where')
+        for part in arguments.several("workload", self.workload):
+            arguments.instance("a part of a workload", part, Part, "made by workload(...)")
+        if self.details is not None:
+            arguments.instance(
+                "details", self.details, Details, "made by the function of its kind, such as density(...)"
+            )
 
     def where(self, wanted: Predicate | str) -> Query:
         """The same question about the rows where a condition holds; conditions accumulate."""
@@ -155,6 +175,11 @@ class Query:
         return _checked(_shared(asked, fields))
 
 
+def _flat(key: Any) -> tuple[Any, ...]:
+    """A key, or the keys of a list."""
+    return tuple(key) if isinstance(key, list | tuple) else (key,)
+
+
 def count() -> Query:
     """How many rows there are."""
     return Query("count")
@@ -182,7 +207,8 @@ def histogram(*keys: Grouping) -> Query:
 
 def quantiles(column: str, probabilities: float | Iterable[float]) -> Query:
     """One or many quantiles of a number, in one call."""
-    chosen = (probabilities,) if isinstance(probabilities, int | float) else tuple(probabilities)
+    several = not isinstance(probabilities, int | float | str)
+    chosen = arguments.several("probabilities", probabilities) if several else (probabilities,)
     return _checked(Query("quantiles", column, probabilities=chosen))
 
 
@@ -222,8 +248,7 @@ def _checked(query: Query) -> Query:
         raise ParameterError('a workload needs keys in by and parts such as { rows = ["prefix"] }; others take none')
     if query.kind == "quantiles":
         _check_probabilities(query.probabilities)
-    if not (isinstance(query.k, int) and query.k >= 1):
-        raise ParameterError(f"k must be a whole number of at least 1, got {query.k!r}")
+    arguments.whole("k", query.k)
     return query
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.queries.features import MOST_CELLS, UNIT, Axis, Cells, Whole, axes_of, factors, products
 from sfumato.queries.query import Query
@@ -209,9 +210,14 @@ def gaussian_mixture(
 
     (K, B)-smooth with B = |weights|_1 for every K up to sigma^2.
     """
-    points = tuple(tuple(float(value) for value in center) for center in centers)
-    given = equal_weights(len(points)) if weights is None else tuple(weights)
-    return Query("gaussian-mixture", details=GaussianMixture(tuple(columns), points, float(sigma), given))
+    points = tuple(_point("centers", center) for center in arguments.several("centers", centers))
+    given = equal_weights(len(points)) if weights is None else _point("weights", weights)
+    width = arguments.number("sigma", sigma)
+    return Query("gaussian-mixture", details=GaussianMixture(arguments.names("columns", columns), points, width, given))
+
+
+def _point(name: str, values: object) -> tuple[float, ...]:
+    return tuple(arguments.number(f"each of {name}", value) for value in arguments.several(name, values))
 
 
 def equal_weights(count: int) -> tuple[float, ...]:
@@ -221,7 +227,9 @@ def equal_weights(count: int) -> tuple[float, ...]:
 
 def smooth(columns: Sequence[str], terms: Mapping[tuple[int, ...], float]) -> Query:
     """The mean over the rows of a polynomial in Chebyshev form: {degrees: coefficient}."""
-    return Query("smooth", details=Polynomial(tuple(columns), tuple(terms), tuple(terms.values())))
+    held = arguments.mapping("terms", terms)
+    degrees = tuple(arguments.several("degrees of a term", one) for one in held)
+    return Query("smooth", details=Polynomial(arguments.names("columns", columns), degrees, tuple(held.values())))
 
 
 def whole_values(function: SmoothFunction, axes: Sequence[Axis], cells: Cells) -> Whole:
@@ -251,7 +259,8 @@ def evaluate(query: Query, rows: Any, schema: Schema, weights: npt.ArrayLike | N
 
     The same whole numbers as for a secret table; rows that miss a value are left out.
     """
-    function = query.details
+    function = getattr(query, "details", None)
+    arguments.instance("schema", schema, Schema, "the schema of a table")
     if not isinstance(function, GaussianMixture | Polynomial):
         raise ParameterError("evaluate takes a query made by gaussian_mixture(...) or smooth(...)")
     axes = cut_axes(function, schema)

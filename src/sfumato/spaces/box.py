@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
 from sfumato.spaces.lattice import Lattice
@@ -39,7 +40,7 @@ class Box:
     lattice: Lattice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
+        shape = (self.shape,) if isinstance(self.shape, int) else arguments.several("shape", self.shape)
         if not shape or any(not isinstance(side, int) or side < 1 for side in shape):
             raise ParameterError(f"shape must hold whole numbers of at least 1, got {self.shape!r}")
         if self.norm not in NORMS:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
 from sfumato.spaces.numerals import WHOLE_LIMIT, truth_in, whole_in
@@ -127,7 +128,7 @@ def labels(values: Iterable[Label], name: str, booleans: bool = False) -> tuple[
     """Distinct strings, or distinct whole numbers; false and true where they may stand."""
     if isinstance(values, str):
         raise ParameterError(f"{name} must be a list of categories, got the single text {values!r}")
-    chosen = tuple(values)
+    chosen = arguments.several(name, values)
     if not chosen:
         raise ParameterError(f"{name} is empty; declare at least one category")
     kinds = {type(value) for value in chosen}

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
 from sfumato.spaces.interval import Integers
@@ -40,7 +41,9 @@ class Dates(Integers):
                 raise ParameterError(f"{name} must be a date such as '2020-01-31', got {bound!r}")
             object.__setattr__(self, name, number)
         if not isinstance(self.na, str):
-            named = [day.isoformat() if isinstance(day, datetime.date) else day for day in self.na]
+            named = [
+                day.isoformat() if isinstance(day, datetime.date) else day for day in arguments.several("na", self.na)
+            ]
             object.__setattr__(self, "na", tuple(named))
         Integers.__post_init__(self)
 

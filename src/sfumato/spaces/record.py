@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 
 __all__ = ["Record"]
@@ -25,11 +26,15 @@ class Record:
     combine: str = "sum"
 
     def __post_init__(self) -> None:
-        if not self.parts:
+        if isinstance(self.parts, Mapping) and not self.parts:
             raise ParameterError("parts is empty; a record needs at least one named space")
-        if self.combine not in ("sum", "max"):
+        if not isinstance(self.combine, str) or self.combine not in ("sum", "max"):
             raise ParameterError(f"combine must be 'sum' or 'max', got {self.combine!r}")
-        object.__setattr__(self, "parts", dict(self.parts))
+        parts = arguments.mapping("parts", self.parts)
+        for name, space in parts.items():
+            if not (isinstance(name, str) and hasattr(space, "coerce")) or isinstance(space, type):
+                raise ParameterError("parts must map names to spaces, such as {'height': Interval(0, 250)}")
+        object.__setattr__(self, "parts", parts)
 
     @property
     def diameter(self) -> float:

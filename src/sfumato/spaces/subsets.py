@@ -41,7 +41,7 @@ class Subsets:
             )
         if any(UNIT_SEPARATOR in str(item) for item in self.of):
             raise ParameterError("of holds an item with the control character U+001F; rename that item")
-        if len(self.separator) != 1:
+        if not isinstance(self.separator, str) or len(self.separator) != 1:
             raise ParameterError(f"separator must be a single character, got {self.separator!r}")
         object.__setattr__(self, "na", codes.checked(self.na))
         both = next((item for item in self.of if self._coded(item)), None)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import arguments
+from sfumato.errors import ParameterError
 from sfumato.synthesis.encoding import Column, encoded
 from sfumato.synthesis.table import SyntheticTable
 
@@ -64,6 +66,9 @@ class Comparison:
 
 def compare(real: Any, synthetic: SyntheticTable) -> Comparison:
     """Compare the sensitive table (from `sfumato.read`) with a synthetic one, column by column and pair by pair."""
+    arguments.instance("synthetic", synthetic, SyntheticTable, "a table made by session.synthesize(...)")
+    if not hasattr(real, "rows"):
+        raise ParameterError("real must be a table from sfumato.read(...)")
     columns = encoded(synthetic.schema, synthetic.rows.column_names)
     held = _gathered(real.rows([column.name for column in columns]), columns)
     made = {column.name: _indices(synthetic.rows[column.name], column) for column in columns}

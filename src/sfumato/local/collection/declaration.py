@@ -7,6 +7,7 @@ journal to it.  One owner sends one report a round; `docs/formats/collection.md`
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import tomllib
 from dataclasses import dataclass
@@ -128,5 +129,12 @@ def _protocol(record: dict[str, Any], labels: int) -> LocalProtocol:
         return kind.calibrate(**record, target=target)  # type: ignore[no-any-return]
     except TypeError:
         raise SchemaError(
-            f"protocol {kind.name!r} cannot be calibrated with {', '.join(sorted(record)) or 'nothing'}"
+            f"protocol {kind.name!r} is declared with {', '.join(sorted(record)) or 'no parts of its own'}, and needs "
+            f"{', '.join(_needed(kind.calibrate))}"
         ) from None
+
+
+def _needed(calibrate: Any) -> list[str]:
+    """The parts without which a protocol cannot be calibrated."""
+    parts = inspect.signature(calibrate).parameters.values()
+    return ["epsilon", *(part.name for part in parts if part.default is part.empty and part.name != "target")]

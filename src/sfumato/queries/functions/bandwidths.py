@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.vector import numeric_space
 from sfumato.schema import Schema
@@ -32,7 +33,7 @@ def checked_bandwidth(bandwidth: Any, columns: int) -> str | tuple[float, ...]:
     if len(chosen) != columns:
         raise ParameterError(f"bandwidth has {len(chosen)} numbers for {columns} columns; give one for each")
     for one in chosen:
-        if isinstance(one, bool) or not isinstance(one, int | float) or not (math.isfinite(one) and one > 0):
+        if not arguments.number("bandwidth", one) > 0:
             raise ParameterError(f"bandwidth must be positive and finite, got {one!r}; it is the width of the kernel")
     return tuple(float(one) for one in chosen)
 

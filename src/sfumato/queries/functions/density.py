@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato import arguments
 from sfumato.curves import Antiderivative, Expansion, Floats, Fourier
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.privacy.adjacency import Replace
@@ -264,7 +265,8 @@ def density(*columns: str, bandwidth: float | Sequence[float] | str = "scott") -
     >>> density("age", bandwidth=5).name
     'density of age'
     """
-    return Query("density", details=DensityDetails(columns, bandwidth))  # type: ignore[arg-type]
+    chosen = arguments.names("columns", columns[0] if len(columns) == 1 else columns)
+    return Query("density", details=DensityDetails(chosen, bandwidth))  # type: ignore[arg-type]
 
 
 def distribution(column: str, bandwidth: float | str = "scott") -> Query:
@@ -273,7 +275,7 @@ def distribution(column: str, bandwidth: float | str = "scott") -> Query:
     >>> distribution("age", bandwidth=1).name
     'distribution of age'
     """
-    return Query("distribution", details=DistributionDetails((column,), bandwidth))  # type: ignore[arg-type]
+    return Query("distribution", details=DistributionDetails((arguments.text("column", column),), bandwidth))  # type: ignore[arg-type]
 
 
 def columns_and_bandwidth(kind: str, fields: Mapping[str, Any]) -> tuple[tuple[str, ...], Any]:

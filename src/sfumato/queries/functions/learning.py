@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sfumato import arguments
 from sfumato.curves import Expansion, Floats, Fourier, Pull
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
@@ -53,6 +54,8 @@ class LearningDetails:
     kind: ClassVar[str] = "regression"
 
     def __post_init__(self) -> None:
+        arguments.text("target", self.target)
+        arguments.text("loss", self.loss)
         if not 1 <= len(self.columns) <= MOST_COLUMNS or len({*self.columns, self.target}) != len(self.columns) + 1:
             raise ParameterError(
                 f"a {self.kind} is on 1 to {MOST_COLUMNS} columns other than its target, each named once, got "
@@ -303,7 +306,7 @@ def regression(
     >>> regression("salary", "age", bandwidth=10).name
     'regression of salary on age'
     """
-    columns = (on,) if isinstance(on, str) else tuple(on)
+    columns = arguments.names("on", on)
     return Query("regression", details=LearningDetails(target, columns, bandwidth, penalty, "robust"))  # type: ignore[arg-type]
 
 
@@ -320,6 +323,6 @@ def classification(
     >>> classification("ill", ["age", "weight"], bandwidth=[10, 8]).name
     'classification of ill on age, weight'
     """
-    columns = (on,) if isinstance(on, str) else tuple(on)
+    columns = arguments.names("on", on)
     details = ClassificationDetails(target, columns, bandwidth, penalty, loss)  # type: ignore[arg-type]
     return Query("classification", details=details)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import arguments
 from sfumato.curves import Axis, Cosine, Expansion, Floats, Fourier
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.adjacency import Person, Replace
@@ -357,10 +358,17 @@ def curves_of(
     period: float | None,
 ) -> CurvesDetails:
     """The description with tuples for lists."""
-    where = None if points is None else tuple(points)
-    which = waves if waves is None or isinstance(waves, int) else tuple(waves)
-    named = (columns,) if isinstance(columns, str) else tuple(columns)
+    where = (
+        None if points is None else tuple(arguments.number("each of points", one) for one in _listed("points", points))
+    )
+    which = waves if waves is None or isinstance(waves, int) else _listed("waves", waves)
+    named = arguments.names("columns", columns)
+    for name, value in (("radius", radius), ("center", center), ("period", 1 if period is None else period)):
+        arguments.number(name, value)
     return CurvesDetails(named, radius, center, where, which, period)
+
+
+_listed = arguments.several
 
 
 def public_rows(query: Query, schema: Schema, columns: Sequence[str]) -> int | None:

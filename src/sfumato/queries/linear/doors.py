@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.queries.grouping import Grouping
 from sfumato.queries.linear.families import Conditions, Product, part_of, weighted
@@ -47,8 +48,8 @@ def marginals(keys: Sequence[Grouping], k: int) -> Query:
     >>> len(marginals(["a", "b", "c"], k=2).workload)
     3
     """
-    if isinstance(keys, str) or not (isinstance(k, int) and 0 <= k <= len(keys)):
-        raise ParameterError(f"k must be a whole number from 0 to the number of columns, got {k!r}")
+    keys = arguments.several("keys", keys)
+    arguments.whole("k", k, 0, len(keys))
     chosen = itertools.combinations(range(len(keys)), k)
     parts = (Product(tuple("each" if i in kept else "total" for i in range(len(keys)))) for kept in chosen)
     return workload(tuple(keys), *parts)
@@ -56,4 +57,4 @@ def marginals(keys: Sequence[Grouping], k: int) -> Query:
 
 def predicates(conditions: Sequence[str], by: Grouping | Sequence[Grouping]) -> Query:
     """One count for each condition on the columns of `by`."""
-    return workload(by, Conditions(tuple(conditions)))
+    return workload(by, Conditions(arguments.several("conditions", conditions)))
