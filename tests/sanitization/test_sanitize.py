@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -176,11 +177,11 @@ def test_hostile_rows_never_raise_and_never_change_the_number_of_rows(tmp_path):
         "hobbies": pa.array([None, [], ["golf", None], ["go"] * 9, ["go", "judo", "chess"], [""]]),
     })  # fmt: skip
     columns = {name: COLUMNS[name] for name in hostile.column_names}
-    for number, size in enumerate((6, 3, 20)):
-        schema = sf.Schema(columns, adjacency=sf.Replace(), size=size, dataset=f"d{number}")
-        (tmp_path / str(number)).mkdir()
-        table = session(tmp_path / str(number), hostile, schema).sanitize(spend=sf.Pure(5.0))
-        assert len(table) == size
+    schema = sf.Schema(columns, adjacency=sf.Replace(), size=6, dataset="d")
+    assert len(session(tmp_path, hostile, schema).sanitize(spend=sf.Pure(5.0))) == 6
+    for size in (3, 20):
+        with pytest.raises(SchemaError, match=rf"size={size} is declared, but the table has 6 rows"):
+            session(tmp_path, hostile, replace(schema, size=size))
 
 
 def test_rows_leave_in_random_order(tmp_path):
