@@ -25,7 +25,10 @@ import numpy as np
 SALARY = "CASE WHEN {0} > 0 AND {0} < 200000 THEN CAST(FLOOR({0} * 100.0 + 0.5) AS BIGINT) WHEN {0} <= 0 THEN 0 " \
          "WHEN NOT isnan({0}) THEN 20000000 END"  # fmt: skip
 LONGEST = 1.5e9  # bytes
-FORMS = {"cents": 2, "doubles": 12}  # digits kept: Parquet's dictionary holds cents, and full doubles lie plain
+BEYOND, WITHIN = "random() * random() * 210000 - 1000", "random() * random() * 190000 + 1000"
+# Digits kept (Parquet's dictionary holds cents, and full doubles lie plain), and numbers that exceed their bounds or
+# lie within them, where an engine that believes the footer would drop the clipping.
+FORMS = {"cents": (2, BEYOND), "doubles": (12, BEYOND), "cents within": (2, WITHIN), "doubles within": (12, WITHIN)}
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,10 @@ def generate(folder: Path, size: Size) -> None:
 
     connection = duckdb.connect()
     connection.execute("SELECT setseed(0.25)").fetchall()
-    for name, digits in FORMS.items():
+    for name, (digits, numbers) in FORMS.items():
         connection.execute(
             f"""COPY (SELECT CAST(floor(random() * 1000) AS INTEGER) AS "group",
-            round(random() * random() * 210000 - 1000, {digits}) AS salary
+            round({numbers}, {digits}) AS salary
             FROM range({size.rows})) TO '{folder}/{name}.parquet' (FORMAT parquet)"""
         ).fetchall()
     connection.execute(

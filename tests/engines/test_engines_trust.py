@@ -133,13 +133,13 @@ def test_hidden_statistics_suffice_where_the_setting_fails(tmp_path, believing):
 
 
 def test_the_setting_suffices_where_statistics_show(tmp_path, monkeypatch):
-    monkeypatch.setattr(rows, "isolated", lambda table: table)
+    monkeypatch.setattr(rows, "isolated", lambda table, *_: table)
     table = held(v=math.nan, k=2**62)
     agrees(under_a_false_footer(held(), table, tmp_path), table, Row())
 
 
 def test_an_engine_that_believes_footers_is_refused(tmp_path, believing, monkeypatch):
-    monkeypatch.setattr(canary, "isolated", lambda table: table)
+    monkeypatch.setattr(canary, "isolated", lambda table, *_: table)
     monkeypatch.setattr("sfumato.engines.parquet.OPTIONS", "hive_partitioning = false")
     with pytest.raises(SchemaError, match=r"trial question wrongly.*use a version"):
         sf.read(write(held(), tmp_path / "a.parquet"), schema=SPACES, dataset="d")

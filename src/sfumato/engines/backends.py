@@ -2,13 +2,13 @@
 
 DuckDB answers on a cursor of its own, so that threads do not meet.  Its statistics are not believed: a Parquet footer
 leaves NaN out of its extremes, or may be stale, and an optimizer that trusts it removes the clipping.  Statistics
-propagation is off, and `isolated` hides every column's statistics should it be on again.
+propagation is off, and `isolated` hides the statistics of numbers should it be on again.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -68,15 +68,16 @@ def selected(backend: Any, query: str, kinds: Any) -> Any:
     return ops.SQLQueryResult(query, ibis.schema(kinds), backend).to_expr()
 
 
-def isolated(table: Any, identifier: str | None = None) -> Any:
-    """The same rows, of which no optimizer knows anything; on Spark, texts that are not UTF-8 become `?` as well.
+def isolated(table: Any, numbers: Collection[str] | None = None, identifier: str | None = None) -> Any:
+    """The same rows, of whose numbers (or all columns) no optimizer knows anything; on Spark, bad texts become `?`.
 
-    DuckDB carries no statistics through TRY, wherever it moves an expression: extremes, null counts and lengths that a
-    file or a database claims reach no comparison.  Spark compares texts as bytes, but cannot hand out bad ones;
-    identifiers never leave it.
+    DuckDB carries no statistics through TRY, wherever it moves an expression: extremes and null counts that a file or a
+    database claims reach no comparison.  Spark compares texts as bytes, but cannot hand out bad ones; identifiers
+    never leave it.
     """
     if table.get_backend().name == "duckdb":
-        return table.select(**{name: _attempted(table[name]) for name in table.columns})
+        hidden = table.columns if numbers is None else numbers
+        return table.mutate(**{name: _attempted(table[name]) for name in hidden}) if hidden else table
     texts = [name for name in table.columns if name != identifier]
     return table.mutate(**{name: _valid(table[name]) for name in texts}) if texts else table
 

@@ -48,7 +48,8 @@ def _clips(backend: Any) -> bool:
     try:
         with quiet():
             path = _trial_file(private_folder())
-            held = isolated(backend.read_parquet(str(path)) if backend.name == "pyspark" else _own(path, backend))
+            file = backend.read_parquet(str(path)) if backend.name == "pyspark" else _own(path, backend)
+            held = isolated(file, ["v"])
             rows = held.select(t=coerced(held["v"], Interval(0, 120, 1)))
             return bool(executed(rows.aggregate(count=rows["t"].count(), total=rows["t"].sum())).to_pylist() == RIGHT)
     except Exception:

@@ -38,7 +38,7 @@ def add_column(collector: Collector, table: Any, column: str, name: str) -> Rece
         wanted = f"bytes, {protocol.report_bytes} a report" if protocol.columns else "whole numbers or bytes"
         raise SchemaError(f"column {column!r} holds {kind}; reports of {protocol.name} are {wanted}")
     trusted(table.get_backend())
-    rows = isolated(table.select(report=table[column]))
+    rows = isolated(table.select(report=table[column]), [])
     return collector.add_counts(name, _pieces(protocol, rows, kind.is_binary()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import ibis
@@ -34,7 +35,7 @@ def counted_rows(statistic: Statistic, schema: Schema, table: Any, real: bool = 
         return _of_persons(schema, schema.unit, table)
     wanted = _mentioned_columns(statistic, schema)
     other = _mentioned(statistic.where) + [key.column for key in getattr(statistic, "cells", Cells(())).keys]
-    table = isolated(table.select(*(wanted or schema.columns)))
+    table = isolated(table.select(*(wanted or schema.columns)), _numbers(schema, wanted))
     columns = {held(name): coerced(table[name], schema.columns[name], real and name not in other) for name in wanted}
     return table.select(**columns) if columns else table
 
@@ -46,7 +47,7 @@ def _of_persons(schema: Schema, unit: Person, table: Any) -> Any:
         for name, space in schema.columns.items()
         if isinstance(space, Interval | Integers | Categories | Subsets | Texts)
     }
-    table = isolated(table.select(*usable, unit.column), unit.column)
+    table = isolated(table.select(*usable, unit.column), _numbers(schema, usable), unit.column)
     columns = {held(name): coerced(table[name], space) for name, space in usable.items()}
     rows = table.select(**{UNIT: table[unit.column]}, **columns)
     numbers = {name: f"n{place}" for place, name in enumerate(usable)}
@@ -77,6 +78,10 @@ def _text_of(column: Any, space: Any) -> Any:
         return column.fill_null("")
     items = column if isinstance(space.of[0], str) else column.cast("array<string>")
     return items.join(UNIT_SEPARATOR).fill_null("")
+
+
+def _numbers(schema: Schema, names: Iterable[str]) -> list[str]:
+    return [name for name in names if isinstance(schema.columns[name], Interval | Integers)]
 
 
 def _mentioned_columns(statistic: Statistic, schema: Schema) -> list[str]:
