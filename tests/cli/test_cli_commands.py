@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -349,3 +351,15 @@ def test_check_shows_names_as_they_are(place, run):
     assert done.code == 0
     assert "[/bold]x" in done.out
     assert "1 (50.0%)" in done.out
+
+
+def test_ledger_verify_states_the_true_total_of_a_ledger_with_a_disputed_release(place, run):
+    shutil.copy(Path(__file__).parents[1] / "fixtures/v0_2_0/ledgers/replaced.sqlite", place / "old.ledger")
+    done = run("ledger", "verify", "old.ledger")
+    assert done.code == 4
+    for word in ("does NOT hold", "'contrasts'", "true total"):
+        assert word in done.err
+    found = json.loads(run("ledger", "verify", "old.ledger", "--json").out)
+    assert found["problems"] == []
+    assert len(found["disputes"]) == 1
+    assert found["true"]["epsilon"] > found["spent"]["epsilon"]
