@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "sfumato"
 
 # From the bottom up; a module may import its own layer and those before it.
 LAYERS = (
-    "errors", "arguments", "numeric", "elimination", "version", "visible",
+    "errors", "deferred", "arguments", "numeric", "elimination", "version", "visible",
     "disk", "randomness", "privacy", "spaces", "schema", "sampling", "curves",
     "statements", "certificate", "release", "queries", "mechanisms", "bounds", "planner", "sanitization", "synthesis",
     "archive", "local", "auditing", "engines", "ledger", "verification", "publishing", "orders", "session",

@@ -39,16 +39,21 @@ _HOMES = {
     "sfumato.session": ("Session",),
     "sfumato.auditing": ("audit",),
 }  # fmt: skip
+# Whole parts of the library, for those who work with mechanisms, bounds or local reports themselves.
+_PARTS = ("auditing", "bounds", "engines", "errors", "local", "mechanisms", "privacy", "report", "sampling", "spaces",
+          "synthesis")  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return importlib.import_module(f"sfumato.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME_OF[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_PARTS})

@@ -49,3 +49,35 @@ def test_help_documents_exit_codes_and_shows_examples():
         text = " ".join(done.stdout.split())
         for word in words:
             assert word in text
+
+
+RELEASE = """
+import json, sys, tempfile
+import pyarrow as pa
+import sfumato as sf
+table = sf.read(pa.table({"age": [1.0, 2.0]}), schema={"age": sf.Interval(0, 100, step=1)}, dataset="d")
+session = sf.Session(table, budget=sf.Pure(1), ledger=tempfile.mkdtemp() + "/ledger")
+session.release(sf.count(), spend=sf.Pure(0.1))
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_a_first_count_starts_without_compilers_solvers_and_pictures():
+    done = subprocess.run([sys.executable, "-c", RELEASE], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    assert not loaded & {"scipy", "numba", "altair", "vl_convert", "pydantic", "typer"}
+
+
+def test_parts_of_the_library_are_there_from_the_start():
+    code = (
+        "import sfumato as sf; print(sf.local.__name__, sf.bounds.__name__, sf.mechanisms.Laplace, sf.privacy.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "sfumato.local sfumato.bounds" in done.stdout
+    assert "sfumato.privacy" in done.stdout
+    listed = subprocess.run(
+        [sys.executable, "-c", "import sfumato, sys; print(dir(sfumato), 'sfumato.privacy' in sys.modules)"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert all(f"'{part}'" in listed for part in ("local", "bounds", "mechanisms", "privacy"))
+    assert listed.strip().endswith("False")

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sfumato.deferred import njit
 from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
 __all__ = ["column_sums", "tally"]

@@ -27,14 +27,16 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.additive import Lattice
 from sfumato.mechanisms.gaussian import Gaussian
 from sfumato.sampling.processes.suprema import Basis, supremum_quantile
 
 __all__ = ["Coefficients", "Expandable", "Process"]
+
+ndtri = function("scipy.special", "ndtri")
 
 Reals = npt.NDArray[np.float64]
 

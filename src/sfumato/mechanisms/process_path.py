@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.additive import approximate, times_up
 from sfumato.mechanisms.gaussian import concentrated_sigma, gaussian_rho
@@ -42,6 +42,8 @@ from sfumato.sampling.processes.path import NUGGET
 from sfumato.sampling.reals import normals
 
 __all__ = ["FunctionQuery", "ProcessPath", "ReleasedPath", "density_sensitivity"]
+
+ndtri = function("scipy.special", "ndtri")
 
 Reals = npt.NDArray[np.float64]
 Function = Callable[[Reals], npt.ArrayLike]

@@ -15,13 +15,15 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
+from sfumato.deferred import Module
 from sfumato.errors import ParameterError
 from sfumato.privacy.channels import Channel, Row
 from sfumato.privacy.parameters import positive, whole
 
 __all__ = ["Blanket", "Kind"]
+
+fft = Module("scipy.fft")
 
 Reals = npt.NDArray[np.float64]
 Kind = tuple[float, float, float]  # of the reports of one kind: their mass under R0, under R1, and in the blanket

@@ -14,12 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
 
+from sfumato.deferred import Module
 from sfumato.privacy.laws import MASS_ERROR, Array
 from sfumato.privacy.loss import Grid
 
 __all__ = ["Part", "Sum", "convolve", "cumulants"]
+
+fft = Module("scipy.fft")
 
 ULP = 2.0**-53
 ROUNDING = 10 * ULP  # relative l2 error of a transform per doubling of its length

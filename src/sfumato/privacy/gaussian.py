@@ -16,8 +16,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import erfcx, ndtr
 
+from sfumato.deferred import function
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
 
@@ -27,6 +27,9 @@ __all__ = [
     "gaussian_delta",
     "gaussian_sigma",
 ]
+
+erfcx = function("scipy.special", "erfcx")
+ndtr = function("scipy.special", "ndtr")
 
 SPECIAL_ERROR = 1e-14  # relative error granted to erfcx and ndtr; the tests measure below 1e-15
 FAR = 38.0  # beyond 38 standard deviations a normal tail is below the least float

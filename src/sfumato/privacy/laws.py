@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from scipy.special import log_ndtr, ndtr, ndtri_exp
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.numeric import round_up
 from sfumato.privacy.parameters import nonnegative, positive, probability
@@ -30,6 +30,10 @@ __all__ = [
     "must_be_consistent",
     "pure_law",
 ]
+
+log_ndtr = function("scipy.special", "log_ndtr")
+ndtr = function("scipy.special", "ndtr")
+ndtri_exp = function("scipy.special", "ndtri_exp")
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 

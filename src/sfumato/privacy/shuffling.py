@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, gammaln
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.numeric import round_down, round_up
 from sfumato.privacy.blankets import Blanket
@@ -23,6 +23,9 @@ from sfumato.privacy.guarantees import Approximate
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
 
 __all__ = ["shuffled", "shuffled_delta", "shuffled_epsilon"]
+
+betainc = function("scipy.special", "betainc")
+gammaln = function("scipy.special", "gammaln")
 
 Reals = npt.NDArray[np.float64]
 

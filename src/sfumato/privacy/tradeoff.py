@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from scipy.special import ndtr, ndtri
-
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate, Claim, GaussianPrivacy, Pure
 
 __all__ = ["profile_of", "tradeoff_from_profile", "tradeoff_of"]
+
+ndtr = function("scipy.special", "ndtr")
+ndtri = function("scipy.special", "ndtri")
 
 Curve = Callable[[float], float]
 

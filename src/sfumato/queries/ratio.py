@@ -17,12 +17,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from sfumato.deferred import Module
 from sfumato.queries.vector import Bounds, Noise
 from sfumato.sampling import DiscreteLaplace, RoundedNormal
 
 __all__ = ["ratio_interval"]
+
+special = Module("scipy.special")
 
 Floats = npt.NDArray[np.float64]
 HALVINGS = 32

@@ -14,12 +14,15 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc, betaln
 
 from sfumato.bounds.arguments import nonnegative, positive, whole
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 
 __all__ = ["cap_information", "cube_information", "pair_information", "subset_information"]
+
+betainc = function("scipy.special", "betainc")
+betaln = function("scipy.special", "betaln")
 
 SLACK = 1 + 1e-9  # over the rounding of closed forms and special functions
 GRID = 4001  # points of a search, refined around the best

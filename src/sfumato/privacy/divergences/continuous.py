@@ -15,12 +15,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
-from scipy.special import ndtr
-
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.privacy.parameters import nonnegative, positive
 
 __all__ = ["LaplaceDensity", "NormalDensity"]
+
+ndtr = function("scipy.special", "ndtr")
 
 SLACK = 1e-12  # relative to the sizes of the terms: over the rounding of a dozen operations
 ULPS = 4e-16  # over the differences of distribution functions

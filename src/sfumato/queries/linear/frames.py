@@ -10,15 +10,17 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
-from scipy.optimize import minimize
 
+from sfumato.deferred import function
 from sfumato.elimination import independent_rows, rank
 from sfumato.queries.linear.ellipsoid import least_ellipsoid
 from sfumato.queries.linear.factors import Floats, Whole
 from sfumato.queries.linear.measurements.dense import Dense
 
 __all__ = ["framed", "least_box", "spanning_rows"]
+
+qr = function("scipy.linalg", "qr")
+minimize = function("scipy.optimize", "minimize")
 
 FINE = 2**20  # the largest entry of T
 LARGEST_RANK = 64

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from sfumato.deferred import njit
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.facets import FAST, MOST, aim, exit_time, leave, move, point, workroom

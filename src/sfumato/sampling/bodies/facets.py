@@ -16,8 +16,8 @@ which, and a point that moves on never meets the same basis twice, so ties canno
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.deferred import njit
 from sfumato.errors import ParameterError
 from sfumato.sampling.reals import Reals
 

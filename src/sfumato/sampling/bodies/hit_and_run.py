@@ -8,8 +8,8 @@ so that a step costs as little as it can.  The gauge is redrawn from gamma(d) as
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sfumato.deferred import njit
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.bouncing import Path, refresh, rescale, unit

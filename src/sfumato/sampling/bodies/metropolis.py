@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from sfumato.deferred import njit
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets

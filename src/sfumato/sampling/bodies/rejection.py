@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from sfumato.deferred import njit
 from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.facets import MOST, aim, exit_time, leave, move, point, workroom

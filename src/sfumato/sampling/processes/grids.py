@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
 
+from sfumato.deferred import Module
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.processes.kernels import Gaussian, Kernel, Matern, Periodic, Scaled, Sum, Tensor
@@ -25,6 +25,8 @@ from sfumato.sampling.processes.torus import Torus, waves_on_line
 from sfumato.sampling.reals import normals
 
 __all__ = ["GridPath", "grid_path", "is_stationary"]
+
+fft = Module("scipy.fft")
 
 MOST_AXES = 3
 LEFT_OUT = 1e-20  # largest coefficient of a periodic kernel's series that is left to white noise

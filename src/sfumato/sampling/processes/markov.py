@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammainc
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.processes.kernels import Kernel, Matern, Scaled, kernel_from, points_of
@@ -24,6 +24,8 @@ from sfumato.sampling.processes.path import refuse_closed
 from sfumato.sampling.reals import normals
 
 __all__ = ["MarkovPath", "is_markov"]
+
+gammainc = function("scipy.special", "gammainc")
 
 CLOSE, FAR = 1e-50, 700.0  # shorter steps move no state by a rounding error; beyond e^-700 states are independent
 CHUNK = 1 << 16

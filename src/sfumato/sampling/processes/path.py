@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.processes.kernels import Kernel, kernel_from, points_of
@@ -21,6 +21,8 @@ from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.reals import normals
 
 __all__ = ["MOST_POINTS", "NUGGET", "DensePath", "Path", "refuse_closed"]
+
+solve_triangular = function("scipy.linalg", "solve_triangular")
 
 NUGGET = 1e-8  # of the peak; rounding errors of a factor of MOST_POINTS rows stay below 6e-9 of it
 MOST_POINTS = 4096

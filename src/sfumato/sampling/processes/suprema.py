@@ -13,14 +13,17 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, ndtri
 
+from sfumato.deferred import function
 from sfumato.randomness import seeded
 from sfumato.sampling.law import check_beta
 from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.reals import normals
 
 __all__ = ["Basis", "supremum_quantile"]
+
+betainc = function("scipy.special", "betainc")
+ndtri = function("scipy.special", "ndtri")
 
 CONFIDENCE = 1e-6  # probability that the simulated limits are too small
 LEAST = 2e-3  # smallest failure probability read off the simulation itself

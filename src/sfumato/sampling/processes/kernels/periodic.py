@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ive
 
+from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.sampling.processes.kernels.kernel import Integers, Reals, points_of, positive
 
 __all__ = ["Periodic"]
+
+ive = function("scipy.special", "ive")
 
 
 @dataclass(frozen=True, slots=True)

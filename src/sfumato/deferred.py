@@ -1,0 +1,72 @@
+"""Large libraries that few questions need, imported when first used: a count starts without compilers and solvers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Module", "function", "njit"]
+
+
+class Module:
+    """A module that is imported when one of its names is first used.
+
+    >>> Module("math").sqrt(4.0)
+    2.0
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+def function(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when the function is first called."""
+
+    def call(*given: Any, **named: Any) -> Any:
+        return getattr(importlib.import_module(module), name)(*given, **named)
+
+    return call
+
+
+class Compiled:
+    """A function that numba compiles when any such function is first called."""
+
+    def __init__(self, plain: Any, options: dict[str, Any]) -> None:
+        self.plain, self.options, self.made = plain, options, None
+        self.__name__, self.__doc__, self.__module__ = plain.__name__, plain.__doc__, plain.__module__
+
+    def __call__(self, *given: Any) -> Any:
+        if self.made is None:
+            _compile()
+        return self.made(*given)  # type: ignore[misc]
+
+
+_WAITING: list[Compiled] = []
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """As numba's `njit`, without importing numba before the first call."""
+
+    def deferred(plain: Any) -> Compiled:
+        made = Compiled(plain, options)
+        _WAITING.append(made)
+        return made
+
+    return deferred
+
+
+def _compile() -> None:
+    """Hand every waiting function to numba, and let those that call one another find what numba made of them."""
+    import numba
+
+    waiting = list(_WAITING)
+    for one in waiting:
+        one.made = numba.njit(**one.options)(one.plain)
+    for one in waiting:
+        names = one.plain.__globals__
+        names.update({name: held.made for name, held in list(names.items()) if isinstance(held, Compiled)})
+    del _WAITING[: len(waiting)]
