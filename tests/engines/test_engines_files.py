@@ -4,6 +4,7 @@ Whatever the odd row holds, declared or not, the answers are the integers of pla
 """
 
 import itertools
+import math
 import random
 
 import duckdb
@@ -107,3 +108,16 @@ def test_identifiers_are_compared_as_bytes(tmp_path):
     pq.write_table(pa.table({"f64": [1.0, 2.0, 3.0, 4.0, 5.0], "id": names}), tmp_path / "a.parquet")
     table = sf.read(tmp_path / "a.parquet", schema=Schema({"f64": NUMBER}, Person("id", 1)))
     assert table.answer(bind(count(), table.schema).statistic).tolist() == [[3]]
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_rows_whose_identifier_is_no_number_belong_to_nobody(tmp_path, kind):
+    """NaN is no person: were it one, whoever has it could push out the rows of the others who have it."""
+    draw = random.Random(11)
+    ids = [draw.choice([1.0, 2.0, 3.0, math.nan, None]) for _ in range(200)]
+    pq.write_table(pa.table({"who": pa.array(ids, kind), "v": [1.0] * 200}), tmp_path / "t.parquet")
+    table = sf.read(tmp_path / "t.parquet", schema={"v": sf.Interval(0, 1)}, unit="who", rows=7)
+    question = bind(sf.count(), table.schema)
+    people = {number: ids.count(number) for number in (1.0, 2.0, 3.0)}
+    assert int(question.vector(table.answer(question.statistic))[0]) == sum(min(7, rows) for rows in people.values())
+    assert sf.check(table).units == 3

@@ -185,8 +185,11 @@ def test_hostile_rows_never_raise_and_never_change_the_number_of_rows(tmp_path):
 
 
 def test_rows_leave_in_random_order(tmp_path):
-    """At a large epsilon the published ages are the true ones, so their order can be seen: it is not the table's."""
-    table = session(tmp_path).sanitize(["age"], spend=sf.Pure(900.0))
+    """At a large epsilon the published ages are the true ones, so their order can be seen: it is not the table's.
+
+    One step costs 50 a record, so any of them moves with probability below SIZE e^-50, about 1e-18.
+    """
+    table = session(tmp_path, budget=sf.Pure(5000.0)).sanitize(["age"], spend=sf.Pure(5000.0))
     found = table.rows["age"].to_numpy()
     assert sorted(found) == sorted(i % 100 for i in range(SIZE))
     assert (found == np.array([i % 100 for i in range(SIZE)])).mean() < 0.2

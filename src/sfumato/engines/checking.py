@@ -14,7 +14,7 @@ from typing import Any
 import ibis
 
 from sfumato.engines.backends import executed, isolated
-from sfumato.engines.coercion import coerced, day_of, held_labels, items_of, numeral, vacant
+from sfumato.engines.coercion import coerced, day_of, held_labels, items_of, numeral, present, vacant
 from sfumato.engines.engine import WITHHELD, Table
 from sfumato.errors import EngineError
 from sfumato.privacy.adjacency import Person
@@ -141,7 +141,7 @@ def _counted(table: Table) -> tuple[dict[str, Any], dict[str, Any]] | None:
         (totals,) = executed(rows.aggregate(**wanted)).to_pylist()
         if not isinstance(schema.unit, Person):
             return totals, {}
-        ids = isolated(table.source.select(id=table.source[schema.unit.column]))
+        ids = isolated(table.source.select(id=present(table.source[schema.unit.column])))
         ids = ids.filter(ids["id"].notnull())
         counts = ids.group_by("id").aggregate(n=ids.count())
         kept = ibis.least(counts["n"], schema.unit.rows)

@@ -25,7 +25,7 @@ from sfumato.spaces.codes import Code, numbers_of, texts_of, wholes_of
 from sfumato.spaces.dates import DAY, day_number
 from sfumato.spaces.numerals import FALSE, INFINITE, MINUS_INFINITE, NUMBER, TRUE, WHOLE, WHOLE_LIMIT
 
-__all__ = ["check_declared", "coerced", "day_of", "fits", "held_labels", "items_of", "numeral", "vacant"]
+__all__ = ["check_declared", "coerced", "day_of", "fits", "held_labels", "items_of", "numeral", "present", "vacant"]
 
 MARGINS = r"^[ \t]+|[ \t]+\z"
 
@@ -143,7 +143,7 @@ def _rounded(value: Any, lattice: Lattice, held: str) -> Any:
 
 def _category(raw: Any, space: Categories) -> Any:
     """The label; `other` and `missing` take the rest, where they are declared."""
-    raw = _present(raw)
+    raw = present(raw)
     label = _label(raw, space.values)
     if space.other is None and space.missing is None:
         return label  # a code is no declared label, so it falls out as well
@@ -156,7 +156,7 @@ def _category(raw: Any, space: Categories) -> Any:
 
 def vacant(raw: Any, space: Categories) -> Any:
     """Whether a column of categories holds nothing: null, NaN or a code."""
-    raw = _present(raw)
+    raw = present(raw)
     return raw.isnull() | _coded(raw, _label(raw, space.values), space.na) if space.na else raw.isnull()
 
 
@@ -210,7 +210,7 @@ def _whole_in(raw: Any) -> Any:
     return text.re_replace(r"[.]0*\z", "").cast("int64")
 
 
-def _present(raw: Any) -> Any:
+def present(raw: Any) -> Any:
     """The column with NaN as null."""
     return ibis.ifelse(raw <= math.inf, raw, ibis.null(raw.type())) if raw.type().is_floating() else raw
 

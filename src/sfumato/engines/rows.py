@@ -9,7 +9,7 @@ import ibis
 
 from sfumato.engines.backends import isolated
 from sfumato.engines.bounding import bounded
-from sfumato.engines.coercion import coerced
+from sfumato.engines.coercion import coerced, present
 from sfumato.engines.positions import positioned
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Frequencies, Rows, Statistic
@@ -49,7 +49,7 @@ def _of_persons(schema: Schema, unit: Person, table: Any) -> Any:
     }
     table = isolated(table.select(*usable, unit.column), _numbers(schema, usable), unit.column)
     columns = {held(name): coerced(table[name], space) for name, space in usable.items()}
-    rows = table.select(**{UNIT: table[unit.column]}, **columns)
+    rows = table.select(**{UNIT: present(table[unit.column])}, **columns)
     numbers = {name: f"n{place}" for place, name in enumerate(usable)}
     labels = {numbers[name]: (held(name), space.values) for name, space in usable.items()
               if isinstance(space, Categories)}  # fmt: skip
