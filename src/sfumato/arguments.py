@@ -71,7 +71,11 @@ def path(name: str, value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or "\0" in str(os.fspath(value)):
         raise ParameterError(f"{name} must be the path of a file, got {_shown(value)}")
     place = Path(value)
-    if any(len(os.fsencode(part)) > LONGEST_NAME for part in place.parts):
+    try:
+        longest = max((len(os.fsencode(part)) for part in place.parts), default=0)
+    except UnicodeEncodeError:
+        raise ParameterError(f"{name} holds a character that no file's name can have") from None
+    if longest > LONGEST_NAME:
         raise ParameterError(f"{name} has a part that is longer than the {LONGEST_NAME} bytes of a file's name")
     return place
 
