@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sfumato.bounds.arguments import positive
 from sfumato.bounds.volume import cross_polytope_radius, volume_radius
+from sfumato.errors import ParameterError
 
 __all__ = ["projected_mean_norm", "projected_mean_square"]
 
@@ -66,7 +67,7 @@ def _turned(points: npt.ArrayLike, confidence: float) -> tuple[npt.NDArray[np.fl
     """
     columns = np.asarray(points, dtype=np.float64)
     if len(columns) > LARGEST:
-        positive("the number of dimensions up to 64", -1)
+        raise ParameterError(f"points must have at most {LARGEST} rows, one a dimension, got {len(columns)}")
     left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     if sizes[-1] > (1 - 1e-9) * sizes[0]:
         return columns, _whole(columns, confidence)

@@ -77,7 +77,10 @@ def volume_radius(points: npt.ArrayLike, confidence: float = 0.999, draws: int =
     """
     columns = np.asarray(points, dtype=np.float64)
     if columns.ndim != 2 or rank(columns) < len(columns):
-        raise ParameterError("points must span their space; reduce the query to its rank first")
+        raise ParameterError(
+            f"points must be a matrix with one column a point, of full rank, got shape {columns.shape}; give the "
+            "transpose where the points are rows, and reduce a query to its rank first"
+        )
     probability("1 - confidence", 1 - confidence)
     hull = Hull(columns)
     if hull.degrees == hull.columns.shape[1]:

@@ -134,7 +134,7 @@ def part_from(record: Any) -> Part:
 def _entries(matrix: Any) -> Any:
     try:
         entries = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError("a matrix must hold numbers, with rows of equal length") from None
     if entries.ndim != 2 or entries.size == 0:
         raise ParameterError(f"a matrix needs two axes and at least one entry, got shape {entries.shape}")

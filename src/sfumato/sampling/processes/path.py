@@ -81,7 +81,7 @@ class DensePath:
         if len(self._values) + len(fresh) > MOST_POINTS:
             raise ParameterError(
                 f"points would be {len(self._values) + len(fresh)} in all; a path of this kernel shows at most "
-                f"{MOST_POINTS}; use series_path or grid_path for more"
+                f"{MOST_POINTS}; use series_path for more (grid_path draws on a grid, with no guarantee)"
             )
         if fresh:
             self._extend(np.array(list(fresh.values())), list(fresh), rng)
