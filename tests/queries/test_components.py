@@ -149,3 +149,13 @@ def test_refuses_other_columns_and_keys():
         bind(sf.pca(["c"], 1), schema)
     with pytest.raises(UnsupportedQuery, match="no keys"):
         bind(sf.pca(["a"], 1).by("c"), schema)
+
+
+@pytest.mark.parametrize("reach", [0.0, 1e-12, 1e3, 1e30])
+def test_shares_stay_between_nothing_and_all_whatever_the_noise(reach):
+    """Warnings are errors here: a share over next to nothing must not overflow."""
+    asked = question(3)
+    output = np.concatenate([np.array([0, 1], dtype=object), sums(asked, [(0, 3, 8), (8, 8, 8), (1, 2, 3)])])
+    table = component_table(asked, output, reach)
+    for low, high in zip(table["explained_low"], table["explained_high"], strict=True):
+        assert 0 <= low <= high <= 1

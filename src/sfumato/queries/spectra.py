@@ -99,6 +99,7 @@ def component_table(question: Moments, output: Any, reach: float) -> dict[str, l
     low, high = np.maximum(found.values - margin, 0.0), np.maximum(found.values + margin, 0.0)
     total = max(found.total, 0.0)
     spread = question.size * margin
+    least = total - spread
     columns: dict[str, list[Any]] = {
         "component": list(range(1, len(low) + 1)),
         "estimate": found.values.tolist(),
@@ -106,7 +107,7 @@ def component_table(question: Moments, output: Any, reach: float) -> dict[str, l
         "high": high.tolist(),
         "explained": found.explained.tolist(),
         "explained_low": np.clip(low / (total + spread), 0, 1).tolist() if total + spread > 0 else [0.0] * len(low),
-        "explained_high": np.clip(high / max(total - spread, 1e-300), 0, 1).tolist(),
+        "explained_high": (np.minimum(high, least) / least if least > 0 else np.sign(high)).tolist(),
         "sine_of_angle": _sines(found, margin),
     }
     names = (f"loading_{name}" for name in question.details.columns)
