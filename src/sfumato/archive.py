@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,9 @@ from sfumato.queries.keys import Keys
 from sfumato.queries.linear.shapes import shapes
 from sfumato.release import FORMAT, FORMER, Provenance, Release, TableRelease, canonical
 from sfumato.release.tables import METADATA
-from sfumato.sanitization.table import SanitizedTable
 from sfumato.schema import Schema
-from sfumato.synthesis.table import SyntheticTable
-from sfumato.synthesis.weighted import WeightedTable
 
-__all__ = ["TABLES", "covers", "load", "mechanism_from", "must_read_back", "read", "release_from"]
+__all__ = ["covers", "load", "mechanism_from", "must_read_back", "read", "release_from", "tables"]
 
 LAST_DIGITS = 1e-9  # relative: claims are computed by linear algebra whose rounding differs between machines
 PARTS = {
@@ -36,10 +34,15 @@ PARTS = {
     "error_in_words", "certificate", "certificate_in_words", "provenance", "table", "table_level", "stated",
 }  # fmt: skip
 
-# The formats of published tables; a format never changes its meaning.
-TABLES: dict[str, type[TableRelease]] = {
-    table.FORMAT: table for table in (SanitizedTable, SyntheticTable, WeightedTable)
-}
+
+@cache
+def tables() -> dict[str, type[TableRelease]]:
+    """The formats of published tables; a format never changes its meaning."""
+    from sfumato.sanitization.table import SanitizedTable
+    from sfumato.synthesis.table import SyntheticTable
+    from sfumato.synthesis.weighted import WeightedTable
+
+    return {table.FORMAT: table for table in (SanitizedTable, SyntheticTable, WeightedTable)}
 
 
 def load(path: str | Path) -> Release | Any:
@@ -65,19 +68,21 @@ def load(path: str | Path) -> Release | Any:
 
 
 def read(content: bytes) -> Release | Any:
-    """The publication that was stored as these bytes: a `Release`, or one of the `TABLES`."""
+    """The publication that was stored as these bytes: a `Release`, or one of the `tables`."""
     if content[:4] != b"PAR1":
         return release_from(json.loads(content))
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     record = json.loads(pq.read_schema(pa.BufferReader(content)).metadata[METADATA])
-    table = TABLES.get(record.get("format"))
+    table = tables().get(record.get("format"))
     return release_from(record) if table is None else _checked(table.from_bytes(content))
 
 
 def _checked(table: TableRelease) -> TableRelease:
     """A table with the claim that its mechanism gives, where the method says all of it."""
+    from sfumato.sanitization.table import SanitizedTable
+
     if not isinstance(table, SanitizedTable):
         return table
     given = table.randomizer.guarantee()

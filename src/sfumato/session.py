@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.archive import TABLES, read
+from sfumato.archive import read, tables
 from sfumato.bounds import certify
 from sfumato.disk import free_bytes
 from sfumato.engines import Table
@@ -29,8 +29,6 @@ from sfumato.orders import Order, Preview, order, preview
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.publishing import Publication, Recipe
-from sfumato.publishing.sanitized import Sanitizing
-from sfumato.publishing.synthetic import SynthesisPreview, Synthesizing
 from sfumato.queries import Query
 from sfumato.queries.binding import bind_discovered
 from sfumato.queries.keys import Keys
@@ -40,10 +38,13 @@ from sfumato.queries.quantiles import Quantiles
 from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
 from sfumato.release import Identity, Provenance, Release, canonical, scope
-from sfumato.sanitization import Sanitization, SanitizedTable, Together
 from sfumato.schema import Schema
-from sfumato.synthesis.table import SyntheticTable
 from sfumato.version import VERSION
+
+if TYPE_CHECKING:  # whole tables are few, and what makes them is large
+    from sfumato.publishing.synthetic import SynthesisPreview
+    from sfumato.sanitization import Sanitization, SanitizedTable, Together
+    from sfumato.synthesis.table import SyntheticTable
 
 __all__ = ["Session", "exact_answer", "must_have_room"]
 
@@ -136,12 +137,14 @@ class Session:
         Needs replacement adjacency, since the number of rows is published.  Columns that are one thing (a vector, an
         image, a curve) are named by `together(...)`.
         """
-        table = self.publish(Sanitizing.of(self.schema, columns, spend), name=name)
-        assert isinstance(table, SanitizedTable)
-        return table
+        from sfumato.publishing.sanitized import Sanitizing
+
+        return self.publish(Sanitizing.of(self.schema, columns, spend), name=name)  # type: ignore[no-any-return]
 
     def plan_sanitization(self, columns: Sequence[str | Together] | None = None, *, spend: Guarantee) -> Sanitization:
         """What `sanitize` would do to each column and how accurate that is; nothing is spent, no data is read."""
+        from sfumato.publishing.sanitized import Sanitizing
+
         return Sanitizing.of(self.schema, columns, spend).randomizer
 
     def synthesize(
@@ -158,14 +161,17 @@ class Session:
         All columns by default, which must hold numbers or categories; missing values are modelled.  `rows`: as many as
         the table has, by default.  Look at `plan_synthesis` first: it says what the table will be good at.
         """
-        table = self.publish(Synthesizing.of(self.schema, columns, spend, rows, progress), name=name)
-        assert isinstance(table, SyntheticTable)
-        return table
+        from sfumato.publishing.synthetic import Synthesizing
+
+        asked = Synthesizing.of(self.schema, columns, spend, rows, progress)
+        return self.publish(asked, name=name)  # type: ignore[no-any-return]
 
     def plan_synthesis(
         self, columns: Sequence[str] | None = None, *, spend: Guarantee, rows: int | None = None
     ) -> SynthesisPreview:
         """What `synthesize` would cost, be good at, and need; nothing is spent, no data is read."""
+        from sfumato.publishing.synthetic import Synthesizing
+
         return Synthesizing.of(self.schema, columns, spend, rows).preview()
 
     def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
@@ -175,10 +181,10 @@ class Session:
         if recipe.schema != self.schema:
             raise ParameterError("the recipe was made for another schema; make it with session.schema")
         title, asked = label("name", recipe.title if name is None else name), recipe.specification()
-        if asked.get("format") not in TABLES:
+        if asked.get("format") not in tables():
             raise UnsupportedQuery(
                 f"a recipe of format {asked.get('format')!r:.60} could be stored but never read back, so it is not "
-                f"charged; a session publishes {', '.join(TABLES)}"
+                f"charged; a session publishes {', '.join(tables())}"
             )
         renamed = {"asked" if part == "columns" else part: value for part, value in asked.items()}
         identity = Identity(

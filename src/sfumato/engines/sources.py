@@ -10,6 +10,7 @@ from typing import Any
 
 import ibis
 
+from sfumato import arguments
 from sfumato.engines import frames, parquet, text
 from sfumato.engines.backends import connected, executed, quiet
 from sfumato.engines.canary import trusted
@@ -62,7 +63,7 @@ def open_source(source: Any, table: str | None = None, schema: Schema | None = N
         return based(source, schema)
     if not isinstance(source, str | Path):
         return _frame(source, schema)
-    path = Path(source)
+    path = arguments.path("source", source)
     kind = _kind(path)
     opened = _opened(path, kind, table, schema)
     if opened is None:  # raised out here, so that the engine's own error is not its context
@@ -102,7 +103,7 @@ def _opened(path: Path, kind: str, table: str | None, schema: Schema | None) -> 
 
 def column_types(source: str | Path, table: str | None = None) -> dict[str, str]:
     """Column names and types, never values; a text file knows names only."""
-    path = Path(source)
+    path = arguments.path("source", source)
     kind = _kind(path)
     if kind in text.SEPARATORS:
         with contextlib.suppress(OSError, EOFError, zlib.error):

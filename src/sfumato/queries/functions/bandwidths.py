@@ -19,6 +19,7 @@ from sfumato.spaces import Curves, Integers, Interval, Lattice
 __all__ = ["RULES", "bandwidths_of", "checked_bandwidth", "from_spread", "lattice_of"]
 
 RULES = ("scott", "silverman")
+LEAST = 1e-100  # beyond it and its inverse, ratios of ranges and widths leave the floats
 SIGMAS = 6.0  # of a bell that fills the range
 
 
@@ -33,7 +34,7 @@ def checked_bandwidth(bandwidth: Any, columns: int) -> str | tuple[float, ...]:
     if len(chosen) != columns:
         raise ParameterError(f"bandwidth has {len(chosen)} numbers for {columns} columns; give one for each")
     for one in chosen:
-        if not arguments.number("bandwidth", one) > 0:
+        if not LEAST <= arguments.number("bandwidth", one) <= 1 / LEAST:
             raise ParameterError(f"bandwidth must be positive and finite, got {one!r}; it is the width of the kernel")
     return tuple(float(one) for one in chosen)
 
