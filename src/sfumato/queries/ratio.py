@@ -33,10 +33,9 @@ HALVINGS = 32
 def ratio_interval(a: Floats, b: Floats, noise: Noise, beta: float) -> Bounds:
     """The lower and upper ends of the kept set, cell by cell; the whole of [0, 1] where the noise wins."""
     total = a + b
-    slope = 2.0 * noise.quantile(beta / 2)  # |q'(p)| stays below this, so that the kept set is an interval
-    decided = total > slope
+    decided = total > 2.0 * noise.quantile(beta / 2)  # elsewhere nothing is learned
     safe = np.where(decided, total, 1.0)
-    center = np.where(decided, a / safe, 0.5)
+    center = np.clip(np.where(decided, a / safe, 0.5), 0.0, 1.0)  # nearer to every p, so that more are kept
     low = _end(center, safe, noise, beta, -1.0)
     high = _end(center, safe, noise, beta, 1.0)
     return np.where(decided, low, 0.0), np.where(decided, high, 1.0)
@@ -45,13 +44,12 @@ def ratio_interval(a: Floats, b: Floats, noise: Noise, beta: float) -> Bounds:
 def _end(center: Floats, total: Floats, noise: Noise, beta: float, side: float) -> Floats:
     """Bisect outward from the center for the last kept p, rounding outward."""
     reach = side * (2.0 * noise.quantile(beta / 2) + 2.0) / total  # beyond q(p) / total for every p
-    edge = np.minimum(center, 0.0) if side < 0 else np.maximum(center, 1.0)
-    inner, outer = center, np.maximum(center + reach, edge) if side < 0 else np.minimum(center + reach, edge)
+    inner, outer = center, np.clip(center + reach, 0.0, 1.0)
     for _ in range(HALVINGS):
         middle = (inner + outer) / 2
-        kept = _kept(np.clip(middle, 0.0, 1.0), total * np.abs(center - middle), noise, beta)
+        kept = _kept(middle, total * np.abs(center - middle), noise, beta)
         inner, outer = np.where(kept, middle, inner), np.where(kept, outer, middle)
-    return np.asarray(np.clip(outer, 0.0, 1.0), dtype=np.float64)
+    return np.asarray(outer, dtype=np.float64)
 
 
 def _kept(p: Floats, gap: Floats, noise: Noise, beta: float) -> Any:
