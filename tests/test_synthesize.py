@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from sfumato.randomness import seeded
 from sfumato.synthesis.marginals import rounds
 from sfumato.synthesis.marginals.mechanism import MarginalSynthesis
 from sfumato.synthesis.marginals.noise import noisy
-from sfumato.synthesis.marginals.rounds import first_scales
+from sfumato.synthesis.marginals.rounds import first_scales, for_tables
 from sfumato.synthesis.table import SyntheticTable
 
 N = 4000
@@ -134,9 +135,11 @@ def test_a_preview_states_the_noise_of_a_column_and_it_is_that(seed: int) -> Non
     schema = sf.Schema(spaces, size=rows, dataset="x")
     preview = Synthesizing.of(schema, None, spend, None).preview()
     plan = MarginalSynthesis.calibrate(schema, None, spend)
+    tables = for_tables(plan.noise, plan.amount, None)
+    scales = first_scales(plan.noise, tables, plan.columns, plan.predicted(rows)[1])
     parts = []
     for run in range(60):
-        for scale, column in zip(first_scales(plan.noise, plan.amount, plan.columns), plan.columns, strict=True):
+        for scale, column in zip(scales, plan.columns, strict=True):
             noise = noisy(np.zeros(column.size, dtype=np.int64), plan.noise.law(scale), seeded(1000 * seed + run))
             parts.append(0.5 * np.abs(noise).sum() / rows)
     assert preview.column_noise == pytest.approx(np.mean(parts), rel=0.1)
@@ -392,3 +395,26 @@ def test_refusals_name_the_argument_and_the_fix(tmp_path: Path) -> None:
     wide = sf.Schema({f"x{i}": sf.Integers(0, 1) for i in range(401)})
     with pytest.raises(UnsupportedQuery, match=r"401 columns is too wide.*at most 400"):
         MarginalSynthesis.calibrate(wide, None, spend)
+
+
+@pytest.mark.parametrize("adjacency", [sf.AddRemove(), sf.Replace()])
+def test_without_pairs_a_pure_budget_measures_every_column_once(adjacency: Any, monkeypatch: Any) -> None:
+    """Two looks at half of epsilon each would be noisier by the root of two; together they cost at most epsilon."""
+    looks: list[tuple[int, float]] = []
+    real = rounds.noisy
+
+    def watched(counts: Any, law: Any, rng: Any) -> Any:
+        looks.append((counts.size, law.scale))
+        return real(counts, law, rng)
+
+    monkeypatch.setattr(rounds, "noisy", watched)
+    frame = people().head(40)
+    schema = sf.Schema(SCHEMA.columns, adjacency=adjacency, size=40)
+    plan = MarginalSynthesis.calibrate(schema, None, sf.Pure(0.5))
+    assert plan.predicted(40)[1] == 0
+    table = sf.read(frame, schema=schema)
+    plan.run(lambda: table.rows(list(schema.columns)), seeded(1))
+    assert len([cells for cells, _ in looks if cells > 1]) == len(plan.columns)
+    assert sum(plan.noise.reach.l1 / Fraction(scale) for _, scale in looks) <= plan.amount
+    if adjacency == sf.Replace():
+        assert len(looks) == len(plan.columns)  # the number of rows is public

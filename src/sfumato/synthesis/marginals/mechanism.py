@@ -123,11 +123,13 @@ class MarginalSynthesis:
 
     def predicted(self, size: int) -> tuple[float, int]:
         """For a table of `size` rows: the mean noise of a column, in total variation, and how many pairs fit."""
-        from sfumato.synthesis.marginals.rounds import affordable, first_scales
+        from sfumato.synthesis.marginals.rounds import affordable, first_scales, for_tables
 
-        scales = first_scales(self.noise, self.amount, self.columns)
+        tables = for_tables(self.noise, self.amount, self.schema.fixed_size)
+        pairs = affordable(self.noise, tables, float(size), len(self.columns))
+        scales = first_scales(self.noise, tables, self.columns, pairs)
         parts = [
             min(1.0, 0.5 * self.noise.law(scale).mean_absolute * column.size / size)
             for scale, column in zip(scales, self.columns, strict=True)
         ]
-        return float(np.mean(parts)), affordable(self.noise, self.amount, float(size), len(self.columns))
+        return float(np.mean(parts)), pairs

@@ -18,7 +18,7 @@ from sfumato.synthesis.marginals.estimation import Measurement, fitted, merging
 from sfumato.synthesis.marginals.generation import opened, sampled, shuffling
 from sfumato.synthesis.marginals.levels import Groups, Smoothed, nested, smoothed
 from sfumato.synthesis.marginals.model import Model, Reals
-from sfumato.synthesis.marginals.noise import Noise, noisy
+from sfumato.synthesis.marginals.noise import Noise, PureNoise, noisy
 from sfumato.synthesis.marginals.selection import (
     MOVES,
     ROUNDING,
@@ -30,9 +30,10 @@ from sfumato.synthesis.marginals.selection import (
 )
 from sfumato.synthesis.marginals.tree import Bag, JunctionTree, Pair
 
-__all__ = ["Synthesis", "affordable", "first_scales", "synthesized"]
+__all__ = ["Synthesis", "affordable", "first_scales", "for_tables", "synthesized"]
 
 SINGLES = Fraction(1, 2)  # of the budget measures columns one by one: their errors enter every pair
+COUNTING = Fraction(1, 40)  # of a pure budget counts the rows first, where their number is not public
 CHOOSING = Fraction(1, 10)  # chooses pairs; the rest, two fifths, measures them
 PAIRS_A_COLUMN = 3
 MOST_PAIRS = 120
@@ -76,9 +77,18 @@ class _Run:
         return self.model
 
 
-def first_scales(noise: Noise, amount: Fraction, columns: Sequence[Column]) -> tuple[float, ...]:
-    """The noise of each column's own counts."""
-    return noise.scales(amount * SINGLES, [column.size for column in columns])
+def for_tables(noise: Noise, amount: Fraction, size: int | None) -> Fraction:
+    """What is left for tables: all, but for the share of a pure run that counts the rows before it decides on pairs.
+
+    Two looks with Laplace noise are worth less than one with the budget of both; with normal noise they are worth as
+    much, and a first look at the columns counts the rows for nothing.
+    """
+    return amount * (1 - COUNTING) if size is None and isinstance(noise, PureNoise) else amount
+
+
+def first_scales(noise: Noise, amount: Fraction, columns: Sequence[Column], pairs: int = 1) -> tuple[float, ...]:
+    """The noise of each column's own counts; without pairs all of the budget is theirs."""
+    return noise.scales(amount * (SINGLES if pairs else 1), [column.size for column in columns])
 
 
 def affordable(noise: Noise, amount: Fraction, total: float, columns: int) -> int:
@@ -110,20 +120,27 @@ def synthesized(
     """Measure, fit, generate.  `size` is the number of rows where it is public; `rows` says how many to make."""
     progress("counting columns", 0.0)
     exact = single_counts(read, columns)
-    scales = first_scales(noise, amount, columns)
+    tables = for_tables(noise, amount, size)
+    known = float(size) if size is not None else None
+    if tables < amount:
+        law = noise.law(noise.scales(amount - tables, [1])[0])
+        known = float(noisy(exact[0].sum(keepdims=True), law, rng)[0])
+    pairs = None if known is None else affordable(noise, tables, known, len(columns))
+    scales = first_scales(noise, tables, columns, 1 if pairs is None else pairs)
     counts = [noisy(held, noise.law(scale), rng).astype(np.float64) for held, scale in zip(exact, scales, strict=True)]
     variances = [_variance(noise, scale) for scale in scales]
     total = _total(counts, variances, size)
-    pairs = affordable(noise, amount, total, len(columns))
-    if pairs == 0:  # too few rows: the rest of the budget measures the columns once more
-        again = noise.scales(amount * (1 - SINGLES), [column.size for column in columns])
-        second = [noisy(held, noise.law(scale), rng) for held, scale in zip(exact, again, strict=True)]
-        counts, variances = _averaged(counts, variances, second, [_variance(noise, scale) for scale in again])
-        total = _total(counts, variances, size)
+    if pairs is None:
+        pairs = affordable(noise, tables, total, len(columns))
+        if pairs == 0:  # too few rows: the rest of the budget measures the columns once more
+            again = noise.scales(tables * (1 - SINGLES), [column.size for column in columns])
+            second = [noisy(held, noise.law(scale), rng) for held, scale in zip(exact, again, strict=True)]
+            counts, variances = _averaged(counts, variances, second, [_variance(noise, scale) for scale in again])
+            total = _total(counts, variances, size)
     run = _started(columns, noise, counts, variances, total)
     run.fit(STEPS)
     if pairs:
-        _measure_pairs(run, read, pairs, amount, rng, progress)
+        _measure_pairs(run, read, pairs, tables, rng, progress)
     progress("generating rows", 0.9)
     return _finished(run, rows(total), rng)
 
