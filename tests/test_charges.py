@@ -88,6 +88,13 @@ def test_what_is_meant_by_a_condition_is_said(session, condition, hint):
     assert len(session.ledger.entries()) == 1
 
 
+@pytest.mark.parametrize("kind", ["scott", "density", "pca"])
+def test_a_kind_without_its_own_parts_is_refused(session, kind):
+    with pytest.raises(SfumatoError, match="its own function"):
+        session.release(sf.Query(kind), spend=sf.Pure(0.5))
+    assert len(session.ledger.entries()) == 1
+
+
 def test_a_question_in_words_is_refused_in_words(session):
     with pytest.raises(SfumatoError, match="mean"):
         session.release("mean age", spend=sf.Pure(0.5))

@@ -75,6 +75,10 @@ def _bind_keys(query: Query, schema: Schema) -> Keys:
 
 def _over(query: Query, schema: Schema, cells: Cells) -> VectorQuestion | Quantiles | Popular:
     """The question over bound cells."""
+    if query.kind not in QUESTIONS:
+        raise UnsupportedQuery(
+            f"a query of kind {query.kind!r:.60} is made by its own function, such as count() or mean()"
+        )
     if query.kind in ("sum", "mean", "variance", "quantiles"):
         width = numeric_space(query, schema).lattice.width
         if query.kind == "variance" and width > WIDEST_SQUARED:
