@@ -1,10 +1,16 @@
 """Whatever is wrong in public is found before anything is charged."""
 
+import json
+from fractions import Fraction
+
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import SfumatoError
+from sfumato.errors import SchemaError, SfumatoError
+from sfumato.orders import must_be_storable
 
 SPEND = sf.Approximate(0.5, 1e-5)
 COLUMNS = {
@@ -107,3 +113,41 @@ def test_a_key_that_would_hide_the_answers_is_refused_before_the_charge(tmp_path
     with pytest.raises(SfumatoError, match="cannot be a key"):
         session.release(sf.count().by(name), spend=sf.Pure(0.5))
     assert len(session.ledger.entries()) == 1
+
+
+NUMBERS = st.decimals(-1000, 1000, places=3).map(float)
+ENDS = st.tuples(NUMBERS, NUMBERS).filter(lambda ends: ends[0] != ends[1]).map(sorted)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.tuples(NUMBERS, NUMBERS).filter(lambda ends: ends[0] != ends[1]).map(sorted),
+    st.sampled_from(["interval", "box", "curves"]),
+)
+def test_what_may_be_left_out_of_a_space_is_no_mistake(ends, kind):
+    """A schema with every default opens a session, and is itself again when it is read back."""
+    made = {
+        "interval": lambda: sf.Interval(*ends),
+        "box": lambda: sf.Box(*ends, shape=(2,)),
+        "curves": lambda: sf.Curves(points=(0, 1), low=ends[0], high=ends[1]),
+    }
+    schema = sf.Schema({"x": made[kind](), "r": sf.Record({"part": sf.Interval(*ends)})}, dataset="d")
+    must_be_storable(schema)
+    again = sf.Schema.from_record(json.loads(json.dumps(schema.to_record())))
+    assert again == schema
+    assert hash(again.columns["x"]) == hash(schema.columns["x"])
+    assert again.columns["x"].lattice == schema.columns["x"].lattice
+
+
+def test_a_column_without_a_step_is_asked_about(tmp_path):
+    table = sf.read(pa.table({"x": [0.5] * 100}), schema={"x": sf.Interval(0, 1)}, dataset="d")
+    session = sf.Session(table, budget=sf.Pure(20), ledger=tmp_path / "ledger")
+    assert abs(float(session.release(sf.mean("x"), spend=sf.Pure(20)).value) - 0.5) < 0.2
+
+
+def test_what_cannot_be_stored_is_named(tmp_path):
+    third = sf.Interval(0, 1, step=Fraction(1, 3))
+    table = sf.read(pa.table({"x": [0.5], "y": [1.0]}), schema={"y": sf.Interval(0, 1), "x": third}, dataset="d")
+    with pytest.raises(SchemaError, match="column 'x'"):
+        sf.Session(table, budget=sf.Pure(1), ledger=tmp_path / "ledger")
+    assert not (tmp_path / "ledger").exists()

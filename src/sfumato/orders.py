@@ -23,7 +23,7 @@ from sfumato.release import FORMAT, FORMER, Identity, canonical, scope
 from sfumato.schema import Schema
 from sfumato.statements import Accuracy
 
-__all__ = ["Order", "Preview", "identify", "order", "preview", "previewed"]
+__all__ = ["Order", "Preview", "identify", "must_be_storable", "order", "preview", "previewed"]
 
 ANSWERS = ("estimate", "low", "high", "rank", "item", "probability")  # columns of a release's table
 
@@ -190,3 +190,24 @@ def _must_read_back(query: Query, record: dict[str, Any]) -> None:
             "the question cannot be written down so that it reads back the same; "
             "use plain numbers, texts and dates in it, and fewer nested conditions"
         )
+
+
+def must_be_storable(schema: Schema) -> None:
+    """Refuse a schema whose stored form would not be the same schema again."""
+    for name, space in schema.columns.items():
+        if not _reads_back(Schema({name: space})):
+            raise SchemaError(
+                f"the space of column {name!r} cannot be written down so that it reads back the same; use plain texts "
+                "and numbers as labels and bounds"
+            )
+    if not _reads_back(schema):
+        raise SchemaError(
+            "the schema cannot be written down so that it reads back the same; use plain texts and numbers as names"
+        )
+
+
+def _reads_back(schema: Schema) -> bool:
+    try:
+        return bool(Schema.from_record(json.loads(canonical(schema.to_record()))) == schema)
+    except (SfumatoError, TypeError, ValueError, KeyError, AttributeError, RecursionError):
+        return False

@@ -6,7 +6,6 @@ spent, and says one generic thing.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,12 +19,12 @@ from sfumato.archive import read, tables
 from sfumato.bounds import certify
 from sfumato.disk import free_bytes
 from sfumato.engines import Table
-from sfumato.errors import EngineError, LedgerError, ParameterError, SchemaError, SfumatoError, UnsupportedQuery
+from sfumato.errors import EngineError, LedgerError, ParameterError, UnsupportedQuery
 from sfumato.ledger import Charge, Ledger
 from sfumato.ledger.contents import INSIDE_BYTES
 from sfumato.ledger.entries import label
 from sfumato.mechanisms.ranks import Ranks
-from sfumato.orders import Order, Preview, order, preview
+from sfumato.orders import Order, Preview, must_be_storable, order, preview
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.publishing import Publication, Recipe
@@ -37,8 +36,7 @@ from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
 from sfumato.queries.vector import VectorQuestion
 from sfumato.randomness import SecureRng, secure
-from sfumato.release import Identity, Provenance, Release, canonical, scope
-from sfumato.schema import Schema
+from sfumato.release import Identity, Provenance, Release, scope
 from sfumato.version import VERSION
 
 if TYPE_CHECKING:  # whole tables are few, and what makes them is large
@@ -77,7 +75,7 @@ class Session:
         self._allow = assumed(allow)
         self._unstored: dict[tuple[str, str], tuple[Charge, bytes, Publication]] = {}
         self.schema = table.schema
-        _must_read_back(self.schema)
+        must_be_storable(self.schema)
         self.is_new = not isinstance(ledger, Ledger) and not Path(ledger).exists()
         if isinstance(ledger, Ledger):
             ledger.terms.must_match(self.schema.dataset, self.schema.adjacency, self.schema.unit, budget)
@@ -313,19 +311,6 @@ def exact_answer(table: Table, question: Any, mechanism: Any) -> Any:
     order = np.argsort(cells, kind="stable")
     ends = np.searchsorted(cells[order], np.arange(1, question.cells.count))
     return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
-
-
-def _must_read_back(schema: Schema) -> None:
-    """Refuse a schema whose stored form would not be the same schema again."""
-    try:
-        same = Schema.from_record(json.loads(canonical(schema.to_record()))) == schema
-    except (SfumatoError, TypeError, ValueError, KeyError, AttributeError, RecursionError):
-        same = False
-    if not same:
-        raise SchemaError(
-            "the schema cannot be written down so that it reads back the same; use plain texts and numbers as names, "
-            "labels and bounds"
-        )
 
 
 def _parameters(mechanism: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoErro
 from sfumato.ledger import Ledger, Stored
 from sfumato.ledger.rules import added, first_of
 from sfumato.ledger.terms import Terms
-from sfumato.orders import Order, order
+from sfumato.orders import Order, must_be_storable, order
 from sfumato.plans import Plan, PlannedRelease
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee, Pure
@@ -45,6 +45,7 @@ def outlook(plan: Plan) -> Outlook:
     """
     schema = plan.schema
     Terms(schema.dataset, schema.adjacency, schema.unit, plan.budget)  # refuses what no ledger could be opened with
+    must_be_storable(schema)
     orders = tuple(_placed(number, one, lambda one=one: _order(plan, one)) for number, one in _numbered(plan))
     rules = filter_for(plan.budget)
     total: tuple[int, ...] = tuple(0 for _ in rules.amounts(Pure(0.0)))

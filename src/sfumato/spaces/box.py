@@ -34,10 +34,10 @@ class Box:
     low: float
     high: float
     shape: tuple[int, ...]
-    step: float | None = None
+    step: float | None = field(default=None, compare=False)  # the lattice is compared
     norm: str = "l2"
     na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
-    lattice: Lattice = field(init=False, repr=False, compare=False)
+    lattice: Lattice = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         shape = (self.shape,) if isinstance(self.shape, int) else arguments.several("shape", self.shape)

@@ -33,9 +33,9 @@ class Curves:
     points: tuple[float, ...]
     low: float
     high: float
-    step: float | None = None
+    step: float | None = field(default=None, compare=False)  # the lattice is compared
     na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
-    lattice: Lattice = field(init=False, repr=False, compare=False)
+    lattice: Lattice = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         points = _numbers(self.points)

@@ -35,10 +35,10 @@ class Interval:
 
     low: float
     high: float
-    step: float | None = None
+    step: float | None = field(default=None, compare=False)  # the lattice is compared
     missing: float | None = field(default=None, kw_only=True)
     na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
-    lattice: Lattice = field(init=False, repr=False, compare=False)
+    lattice: Lattice = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lattice", Lattice.between(self.low, self.high, self.step))
