@@ -201,3 +201,9 @@ def test_refuses_targets_it_cannot_meet():
         PermuteAndFlip.calibrate(question(), Concentrated(1.0))
     with pytest.raises(UnsupportedQuery, match="epsilon > 0 or rho > 0"):
         Exponential.calibrate(question(), Pure(0.0))
+
+
+@pytest.mark.parametrize("mechanism", [Exponential, PermuteAndFlip])
+def test_plain_scores_are_refused_in_words(mechanism):
+    with pytest.raises(ParameterError, match="query must be a question about popular items"):
+        mechanism.calibrate([3, 1, 2], Pure(1.0))

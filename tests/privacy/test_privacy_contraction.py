@@ -130,3 +130,9 @@ def test_refuses_what_has_no_meaning():
         largest_divergence("distance", 1.0, 0.5)
     with pytest.raises(ParameterError, match="epsilon"):
         classical_divergence(-1.0, 0.5)
+
+
+def test_kinds_are_spelled_as_their_functions_too():
+    assert largest_divergence("total_variation", 0.5, 0.1) == largest_divergence("total-variation", 0.5, 0.1)
+    with pytest.raises(ParameterError, match="kind must be one of"):
+        largest_divergence(["total-variation"], 0.5, 0.1)

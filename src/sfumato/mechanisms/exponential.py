@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sfumato.arguments import instance
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.selection import (
     Chosen,
@@ -52,6 +53,7 @@ class Exponential:
     @classmethod
     def calibrate(cls, query: Popular, target: Guarantee) -> Exponential:
         """The sharpest choice that meets `target`."""
+        instance("query", query, Popular, "a question about popular items, as bind(sf.top(...), schema) makes it")
         rounds = query.query.k
         if isinstance(target, Concentrated) and target.rho > 0:
             return cls(query, concentrated_rate(target.rho, query.spread, rounds), concentrated=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sfumato.arguments import instance
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.selection import (
     Chosen,
@@ -49,6 +50,7 @@ class PermuteAndFlip:
     @classmethod
     def calibrate(cls, query: Popular, target: Guarantee) -> PermuteAndFlip:
         """The sharpest choice that meets `target`."""
+        instance("query", query, Popular, "a question about popular items, as bind(sf.top(...), schema) makes it")
         if isinstance(target, Pure | Approximate) and target.epsilon > 0:
             return cls(query, pure_rate(target.epsilon, query.spread, query.query.k))
         raise UnsupportedQuery(f"permute-and-flip needs a pure or approximate target, not {target!r}")

@@ -82,14 +82,15 @@ def largest_divergence(kind: str, epsilon: float, total_variation: float) -> flo
     True
     """
     _check(epsilon, total_variation)
-    if kind not in DIVERGENCES:
+    name = kind.replace("_", "-") if isinstance(kind, str) else ""  # the functions are spelled with underscores
+    if name not in DIVERGENCES:
         raise ParameterError(f"kind must be one of {', '.join(DIVERGENCES)}, got {kind!r}")
     if epsilon == 0 or total_variation == 0:
         return 0.0
     columns = np.array(list(itertools.product((1.0, math.exp(epsilon)), repeat=3)))
     first, second, rest = columns.T
     mixed = [total_variation * part + (1 - total_variation) * rest for part in (first, second)]
-    values = np.array([DIVERGENCES[kind](p, q) for p, q in zip(*mixed, strict=True)])
+    values = np.array([DIVERGENCES[name](p, q) for p, q in zip(*mixed, strict=True)])
     return _dual(columns, values)
 
 

@@ -152,9 +152,10 @@ def output_divergence(kind: str, channel: Channel, first: Sequence[float], secon
     >>> round(output_divergence("total-variation", flip, [1.0, 0.0], [0.5, 0.5]), 12)
     0.25
     """
-    if kind not in FINITE:
+    name = kind.replace("_", "-") if isinstance(kind, str) else ""  # the functions are spelled with underscores
+    if name not in FINITE:
         raise ParameterError(f"kind must be one of {', '.join(FINITE)}, got {kind!r}")
-    return FINITE[kind](channel.output_law(first), channel.output_law(second))
+    return FINITE[name](channel.output_law(first), channel.output_law(second))
 
 
 def _laws(p: object, q: object) -> tuple[Array, Array]:
