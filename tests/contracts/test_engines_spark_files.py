@@ -11,7 +11,7 @@ from extremes import COLUMNS, check, questions, table_of
 from sfumato.engines.backends import quiet
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person, Row
-from sfumato.queries import count, mean
+from sfumato.queries import bind, count, mean
 from sfumato.schema import Schema
 
 pytestmark = pytest.mark.spark
@@ -73,3 +73,17 @@ def test_settings_changed_after_opening_change_no_answer(spark, tmp_path):
     held = sf.read(source, schema=schema)
     spark.conf.set("spark.sql.ansi.enabled", "true")
     check(held.source, rows, schema, [mean("number"), mean("day")])
+
+
+def test_a_column_s_own_collation_changes_no_answer_on_spark(spark):
+    import ibis
+
+    held = "SELECT id COLLATE UTF8_LCASE AS id, c COLLATE UTF8_LCASE AS c, 1.0D AS f64 FROM VALUES"
+    spark.sql(f"{held} ('a', 'ca'), ('A', 'CA'), ('b', 'Ca') AS t(id, c)").createOrReplaceTempView("collated")
+    with quiet():
+        source = ibis.pyspark.connect(spark).table("collated")
+    for unit in (Row(), Person("id", 1)):
+        schema = Schema({"c": sf.Categories(["ca", "CA"]), "f64": COLUMNS["f64"].space}, unit, dataset="d")
+        asked = [bind(question, schema) for question in (count(), count().by("c"))]
+        table = sf.read(source, schema=schema)
+        assert [question.vector(table.answer(question.statistic)).tolist() for question in asked] == [[3], [1, 1]], unit

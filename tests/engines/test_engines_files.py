@@ -8,6 +8,7 @@ import math
 import random
 
 import duckdb
+import ibis
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,8 +16,10 @@ import pytest
 
 import sfumato as sf
 from extremes import COLUMNS, NUMBER, check, questions, table_of
+from sfumato.engines.backends import quiet
+from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person, Row
-from sfumato.queries import bind, count, mean
+from sfumato.queries import bind, col, count, mean
 from sfumato.schema import Schema
 
 
@@ -121,3 +124,36 @@ def test_rows_whose_identifier_is_no_number_belong_to_nobody(tmp_path, kind):
     people = {number: ids.count(number) for number in (1.0, 2.0, 3.0)}
     assert int(question.vector(table.answer(question.statistic))[0]) == sum(min(7, rows) for rows in people.values())
     assert sf.check(table).units == 3
+
+
+COLLATED = "id VARCHAR COLLATE NOCASE, c VARCHAR COLLATE NOCASE.NOACCENT, s VARCHAR[], f64 DOUBLE"
+HELD = "('a', 'ca', ['x', 'X'], 1), ('A', 'CA', ['X'], 2), ('b', 'Ca', ['x'], 3), ('B', 'c\u00e1', NULL, 4)"
+
+
+@pytest.mark.parametrize("form", ["file", "table"])
+def test_a_column_s_own_collation_changes_no_answer(tmp_path, form):
+    """Texts are compared as bytes: no row is in two cells, and no two persons are one."""
+    with quiet():
+        connection = ibis.duckdb.connect(tmp_path / "a.duckdb")
+        connection.raw_sql(f"CREATE TABLE held ({COLLATED})")
+        connection.raw_sql(f"INSERT INTO held VALUES {HELD}")
+        source = connection.table("held")
+        if form == "file":
+            connection.disconnect()
+            source = tmp_path / "a.duckdb"
+    spaces = {"c": sf.Categories(["ca", "CA", "CÁ"]), "s": sf.Subsets(["x", "X"], cap=2), "f64": NUMBER}
+    for unit in (Row(), Person("id", 1)):
+        table = sf.read(source, schema=Schema(spaces, unit, dataset="d"))
+        asked = {
+            question: bind(question, table.schema)
+            for question in (count(), count().by("c"), count().where(col("s").contains("x")))
+        }
+        found = [question.vector(table.answer(question.statistic)).tolist() for question in asked.values()]
+        assert found == [[4], [1, 1, 0], [2]], unit
+
+
+def test_columns_that_differ_in_capitals_are_refused_before_anything_is_read(tmp_path):
+    pq.write_table(pa.table({"Age": ["x", "y"], "age": [1, 2], "f64": [1.0, 2.0]}), tmp_path / "a.parquet")
+    with pytest.raises(SchemaError, match=r"'age' but for capitals.*rename"):
+        sf.read(tmp_path / "a.parquet", schema={"age": sf.Integers(0, 5)})
+    assert sf.read(tmp_path / "a.parquet", schema={"f64": NUMBER}) is not None

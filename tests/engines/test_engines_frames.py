@@ -18,6 +18,7 @@ import reference
 import sfumato as sf
 from sfumato.engines.backends import quiet
 from sfumato.engines.coercion import coerced
+from sfumato.errors import SchemaError
 from sfumato.queries import bind, count, discovered
 from sfumato.schema import Schema
 
@@ -191,3 +192,45 @@ def test_curves_in_frames():
     rows = [tuple(row) for batch in table.rows(["c"]) for row in batch["c"].tolist()]
     expected = [(1, 2), (3, -1), (-1, 10), *[(-1, -1)] * 6, (4, 5)]
     assert Counter(rows) == Counter(expected)
+
+
+def test_the_columns_of_a_lazy_frame_stay_together():
+    """A frame of no fixed order comes in another one each time it is collected."""
+    lazy = pl.DataFrame({"id": range(50_000), "c": range(50_000)}).lazy().unique()
+    rows = sf.read(lazy, schema={"c": sf.Integers(0, 50_000)}, unit="id", rows=1, dataset="d").source.to_pyarrow()
+    assert rows["id"].equals(rows["c"])
+
+
+def test_what_a_lazy_frame_raises_is_withheld():
+    lazy = pl.LazyFrame({"c": ["1", "secret"]}).with_columns(pl.col("c").cast(pl.Int64))
+    with pytest.raises(SchemaError, match=r"could not be read.*withheld.*collect it first") as raised:
+        sf.read(lazy, schema={"c": sf.Integers(0, 5)}, dataset="d")
+    assert raised.value.__context__ is None
+
+
+def people_in(identifiers):
+    """How many persons there are, each with one row."""
+    held = pd.DataFrame({"id": column(identifiers)["c"]}) if isinstance(identifiers, list) else {"id": identifiers}
+    frame = held.assign(c=1) if isinstance(held, pd.DataFrame) else pa.table({**held, "c": [1] * len(identifiers)})
+    schema = Schema({"c": sf.Integers(0, 5)}, sf.Person("id", 1), dataset="d")
+    (count_of,) = sf.read(frame, schema=schema).answer(bind(count(), schema).statistic)[0]
+    return int(count_of)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_two_persons_are_one(seed):
+    """Numbers of many digits, and bytes: whatever differs, differs still when it is read."""
+    draw = random.Random(seed)
+    whole = {draw.randrange(10 ** draw.randrange(1, 60)) for _ in range(200)}
+    whole |= {number + 1 for number in whole}
+    assert people_in(list(whole)) == people_in([*whole, None, *map(str, whole)]) == len(whole)
+    decimals = {Decimal(number) / 10 ** draw.randrange(9) for number in whole if number < 10**19}
+    assert people_in(list(decimals)) == len(decimals)
+    assert people_in([Fraction(number, 7**30) for number in whole]) == len(
+        {Fraction(number, 7**30) for number in whole}
+    )
+    assert people_in([math.nextafter(0.1, 1), 0.1, 1e300, math.nextafter(1e300, 1), 3.0, 3, Decimal("3.00")]) == 5
+    assert people_in([b"\x12", 12, "12", b"12"]) == 2
+    for kind in (pa.decimal64(18, 0), pa.decimal128(38, 2), pa.decimal256(76, 0)):
+        fitting = [number for number in whole if number < 10 ** (kind.precision - kind.scale)]
+        assert people_in(pa.array(list(map(Decimal, fitting)), kind)) == len(fitting)

@@ -8,7 +8,7 @@ propagation is off, and `isolated` hides the statistics of numbers should it be 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 from weakref import WeakSet
@@ -19,7 +19,7 @@ import ibis.expr.operations as ops
 from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
 
-__all__ = ["OWN", "bound", "configured", "connected", "executed", "isolated", "quiet", "selected", "streamed"]
+__all__ = ["OWN", "bound", "configured", "connected", "decode", "executed", "isolated", "quiet", "selected", "streamed"]
 
 SETTINGS = {
     "duckdb": (
@@ -72,14 +72,15 @@ def isolated(table: Any, numbers: Collection[str] | None = None, identifier: str
     """The same rows, of whose numbers (or all columns) no optimizer knows anything; on Spark, bad texts become `?`.
 
     DuckDB carries no statistics through TRY, wherever it moves an expression: extremes and null counts that a file or a
-    database claims reach no comparison.  Spark compares texts as bytes, but cannot hand out bad ones; identifiers
-    never leave it.
+    database claims reach no comparison.  A column's own collation is left behind too: texts are compared as bytes, so
+    that no row matches two labels and no two identifiers are one.  Spark cannot hand out bad texts; identifiers never
+    leave it.
     """
     if table.get_backend().name == "duckdb":
-        hidden = table.columns if numbers is None else numbers
+        hidden = [name for name in table.columns if numbers is None or name in numbers or _is_text(table[name])]
         return table.mutate(**{name: _attempted(table[name]) for name in hidden}) if hidden else table
-    texts = [name for name in table.columns if name != identifier]
-    return table.mutate(**{name: _valid(table[name]) for name in texts}) if texts else table
+    plain = {name: _by_bytes(table[name], _cast_twice) for name in table.columns}
+    return table.mutate(**{name: column if name == identifier else _valid(column) for name, column in plain.items()})
 
 
 def bound(table: Any, backend: Any) -> Any:
@@ -132,8 +133,34 @@ def _cursor(expression: Any, backend: Any) -> Iterator[Any]:
 
 
 def _attempted(column: Any) -> Any:
+    kind, plain = column.type(), _by_bytes(column, lambda text: decode(encode(text)))
+    return ibis.udf.scalar.builtin(lambda held: held, name="try", signature=((kind,), kind))(plain)
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def encode(text: str) -> bytes:  # type: ignore[empty-body]
+    """DuckDB's own: a text as bytes."""
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def decode(text: bytes) -> str:  # type: ignore[empty-body]
+    """DuckDB's own: bytes as a text in UTF-8."""
+
+
+def _cast_twice(text: Any) -> Any:
+    return text.cast("binary").cast("string")
+
+
+def _by_bytes(column: Any, way: Callable[[Any], Any]) -> Any:
+    """The same texts by way of their bytes, which have no collation."""
+    if not _is_text(column):
+        return column
+    return way(column) if column.type().is_string() else column.map(way)
+
+
+def _is_text(column: Any) -> bool:
     kind = column.type()
-    return ibis.udf.scalar.builtin(lambda held: held, name="try", signature=((kind,), kind))(column)
+    return bool(kind.is_string() or (kind.is_array() and kind.value_type.is_string()))
 
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]

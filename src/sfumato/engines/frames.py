@@ -8,10 +8,12 @@ depends on that element alone: no value makes reading fail, and none changes how
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 from uuid import UUID
@@ -34,6 +36,7 @@ __all__ = ["arrow_table"]
 
 STRANGE = "\N{REPLACEMENT CHARACTER}"  # stands for an element that is there, but means nothing to its space
 FIRST, LAST = -719_162, 2_932_896  # the days 0001-01-01 and 9999-12-31
+WIDEST = 400  # digits of a number that is written out
 PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 Wanted = Mapping[str, Space | None]  # columns and their spaces; None for identifiers, which are compared only
@@ -43,23 +46,25 @@ def arrow_table(source: Any, wanted: Wanted) -> pa.Table | None:
     """The wanted columns of a pandas, polars or Arrow frame; None for what is no frame."""
     home = type(source).__module__.partition(".")[0]
     if home == "pandas" and hasattr(source, "columns"):
-        return _table(wanted, list(source.columns), lambda name, space: _series(source[name], space))
+        _must_hold(wanted, list(source.columns))
+        return pa.table({name: _series(source[name], space) for name, space in wanted.items()})
     if home == "polars" and hasattr(source, "collect_schema"):
-        held = list(source.collect_schema().names())
-        return _table(wanted, held, lambda name, space: _polars(source.lazy().select(name).collect()[name], space))
+        _must_hold(wanted, list(source.collect_schema().names()))
+        frame = source.lazy().select(*wanted).collect()  # once: the next time its rows may come in another order
+        return pa.table({name: _polars(frame[name], space) for name, space in wanted.items()})
     if hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
-        return _table(wanted, table.column_names, lambda name, space: _arrow(table[name], space))
+        _must_hold(wanted, table.column_names)
+        return pa.table({name: _arrow(table[name], space) for name, space in wanted.items()})
     return None
 
 
-def _table(wanted: Wanted, held: list[Any], column: Callable[[str, Space | None], Any]) -> pa.Table:
+def _must_hold(wanted: Wanted, held: list[Any]) -> None:
     for name in wanted:
         if name not in held:
             raise absent(name, held)
         if held.count(name) > 1:
             raise SchemaError(f"the table has the column {name!r} twice; rename one")
-    return pa.table({name: column(name, space) for name, space in wanted.items()})
 
 
 def _series(series: Any, space: Space | None) -> Any:
@@ -76,7 +81,7 @@ def _series(series: Any, space: Space | None) -> Any:
     try:
         column = pa.chunked_array([pa.array(series, from_pandas=True)])
         odd = isinstance(column.type, pa.BaseExtensionType)  # a period's number is not the period
-        if not odd and _fitting(_plain(column).type, space):
+        if not odd and _fitting(_plain(column, space).type, space):
             return _arrow(column, space)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         pass  # no Arrow type holds every value
@@ -89,7 +94,7 @@ def _polars(series: Any, space: Space | None) -> Any:
 
 def _arrow(column: Any, space: Space | None) -> Any:
     """An Arrow column; a type that cannot fit its space stays, and is refused where types are compared."""
-    column = _plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
+    column = _plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]), space)
     kind = column.type
     if isinstance(space, Dates) and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         return _days(column, kind)
@@ -111,8 +116,8 @@ def _value(element: Any) -> Any:
         return object()
 
 
-def _plain(column: Any) -> Any:
-    """The same column without encodings, and of a type that engines know."""
+def _plain(column: Any, space: Space | None) -> Any:
+    """The same column without encodings, and of a type that engines know; of identifiers no digit is lost."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     kind = column.type
@@ -126,8 +131,10 @@ def _plain(column: Any) -> Any:
         return column.cast(pa.string())
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
+    if pa.types.is_decimal256(kind):
+        return column.cast(pa.string() if space is None else pa.float64())
     if pa.types.is_decimal(kind) and not pa.types.is_decimal128(kind):
-        return column.cast(pa.float64())
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
     return column
 
 
@@ -154,14 +161,14 @@ def _elements(values: Iterable[Any], space: Space | None) -> Any:
         return pa.array([_points(value) for value in values], pa.list_(pa.float64()))
     if isinstance(space, Subsets):
         return pa.array([_items(value, space) for value in values], pa.list_(pa.string()))
+    if space is None:
+        return pa.array([_identity(value) for value in values], pa.binary())
     read = _reader(space)
     return pa.array([read(value) for value in values], pa.string())
 
 
-def _reader(space: Space | None) -> Callable[[Any], str | None]:
+def _reader(space: Space) -> Callable[[Any], str | None]:
     """What a text file would hold for an element; None for null."""
-    if space is None:
-        return _identity
     if isinstance(space, Dates):
         return lambda value: _text(value, _day)
     if isinstance(space, Interval | Integers):
@@ -220,18 +227,39 @@ def _points(value: Any) -> list[float] | None:
     return list(points) if points.ndim == 1 else None
 
 
-def _identity(value: Any) -> str | None:
-    """A text that tells persons apart; None for what identifies nobody."""
+def _identity(value: Any) -> bytes | None:
+    """The bytes that tell persons apart, no two of one kind alike; None for what identifies nobody."""
     if blank(value) or isinstance(value, bool):
         return None
-    if isinstance(value, str):
-        return value if _unicode(value) else None
-    if isinstance(value, Real | Decimal):
-        whole = read_label(value, int)
-        return str(whole) if whole is not None else repr(number(value))
     if isinstance(value, bytes):
-        return value.hex()
-    return str(value) if isinstance(value, UUID | datetime.date | datetime.time) else None
+        return value
+    if isinstance(value, Real | Decimal):
+        spelled = _digits(value)
+    elif isinstance(value, str | UUID | datetime.date | datetime.time):
+        spelled = str(value)
+    else:
+        return None
+    return spelled.encode() if _unicode(spelled) else None
+
+
+def _digits(value: Any) -> str:
+    """A number with all of its digits, however many: whole ones without a point, others as a text file holds them."""
+    if isinstance(value, Decimal):
+        if not value or not value.is_finite() or abs(value.adjusted()) > WIDEST:
+            return str(value) if value else "0"
+        plain = f"{value:f}"
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    try:
+        numerator, denominator = map(int, value.as_integer_ratio())
+    except (AttributeError, OverflowError, ValueError):  # infinite
+        return str(value)
+    if denominator == 1:
+        return str(numerator) if abs(numerator) < 10**WIDEST else hex(numerator)
+    exact = Fraction(numerator, denominator)
+    with contextlib.suppress(OverflowError):
+        if Fraction(float(exact)) == exact:
+            return repr(float(exact))
+    return f"{numerator:x}/{denominator:x}"
 
 
 def _unicode(text: str) -> bool:

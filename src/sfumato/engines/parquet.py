@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from sfumato.engines.backends import bound, connected, selected
+from sfumato.engines.backends import bound, connected, decode, selected
 from sfumato.engines.coercion import check_declared
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
@@ -39,11 +39,6 @@ def attempted(text: str) -> str:  # type: ignore[empty-body]
 
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
-def decode(text: bytes) -> str:  # type: ignore[empty-body]
-    """Bytes as UTF-8."""
-
-
-@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
 def make_date(day: dt.int32) -> datetime.date:  # type: ignore[empty-body]
     """The date so many days after 1970-01-01."""
 
@@ -59,6 +54,7 @@ def opened(paths: Sequence[Path], schema: Schema, backend: Any = None) -> Any:
     check_declared(schema, engine_types(kinds))
     unit = schema.unit.column if isinstance(schema.unit, Person) else None
     wanted = [*schema.columns] if unit is None else [*schema.columns, unit]
+    _must_be_told_apart(wanted, kinds.names)
     return read_columns(paths, {name: kinds.field(name).type for name in wanted}, unit, backend)
 
 
@@ -66,7 +62,19 @@ def everything(paths: Sequence[Path], backend: Any = None) -> Any:
     """Every column that DuckDB reads whatever it holds; for reports, and for expressions of a user's own."""
     kinds = {field.name: field.type for field in file_types(paths)}
     plain = {name: kind for name, kind in kinds.items() if _is_plain(kind)}
+    _must_be_told_apart([*plain], [*kinds])
     return _by_duckdb(paths, plain, connected() if backend is None else backend)
+
+
+def _must_be_told_apart(wanted: Sequence[str], held: Sequence[str]) -> None:
+    """Refuse what DuckDB would take for another column, whose type is not the one that was compared."""
+    names = [name.casefold() for name in held]
+    for name in wanted:
+        if names.count(name.casefold()) > 1:
+            raise SchemaError(
+                f"the file has several columns called {name!r} but for capitals, which the engine cannot tell apart; "
+                "rename one"
+            )
 
 
 def file_types(paths: Sequence[Path]) -> Any:

@@ -190,11 +190,22 @@ def _lies_within(connection: Any, table: str) -> bool:
 
 
 def _frame(source: Any, schema: Schema | None) -> Any:
-    wanted = dict.fromkeys(getattr(source, "columns", ())) if schema is None else _wanted(schema)
-    with quiet():
-        found = frames.arrow_table(source, wanted)
-        if found is not None:
-            return _loaded(found)
+    try:
+        wanted = dict.fromkeys(getattr(source, "columns", ())) if schema is None else _wanted(schema)
+        with quiet():
+            found = frames.arrow_table(source, wanted)
+            if found is not None:
+                return _loaded(found)
+        failed = False
+    except SchemaError:
+        raise
+    except Exception:
+        failed = True
+    if failed:  # raised out here, so that the cause, which may hold data, is not its context
+        raise SchemaError(
+            f"this {type(source).__name__} could not be read (the cause is withheld, since it may hold data); if it is "
+            "lazy, collect it first and see that this works"
+        )
     raise SchemaError(
         f"cannot read a table from {type(source).__name__}; pass a file's path, a pandas, polars or Arrow table, or an "
         "Ibis table"
