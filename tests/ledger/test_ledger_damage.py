@@ -14,6 +14,7 @@ import stat
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import sfumato as sf
@@ -230,6 +231,19 @@ def test_ledgers_without_disputes_hold(name, tmp_path):
     found = verify(Ledger.existing(Path(shutil.copy(OLD / f"{name}.sqlite", tmp_path))))
     assert found.holds, found.words()
     assert found.true is None
+
+
+def test_a_release_that_costs_more_than_its_charge_is_disputed(tmp_path):
+    table = sf.read(pd.DataFrame({"x": [1, 2, 3]}), schema={"x": sf.Integers(0, 5)}, dataset="people")
+    release = sf.Session(table, budget=sf.Pure(9.0), ledger=tmp_path / "rich").release(sf.count(), spend=sf.Pure(5.0))
+    terms = {"dataset": "people", "adjacency": table.schema.adjacency, "unit": table.schema.unit}
+    for number, charged in enumerate((0.01, 5.0)):
+        ledger = Ledger.open(tmp_path / f"poor{number}", **terms, budget=sf.Pure(9.0))
+        ledger.store(ledger.charge("count", "digest", sf.Pure(charged), {}), release.to_bytes())
+        assert ledger.verify().holds
+        found = verify(ledger)
+        assert found.holds == (charged == 5.0), found.words()
+        assert found.true == (None if found.holds else sf.Pure(5.0))
 
 
 # the file itself
