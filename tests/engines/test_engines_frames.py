@@ -210,8 +210,9 @@ def test_what_a_lazy_frame_raises_is_withheld():
 
 def people_in(identifiers):
     """How many persons there are, each with one row."""
-    held = pd.DataFrame({"id": column(identifiers)["c"]}) if isinstance(identifiers, list) else {"id": identifiers}
-    frame = held.assign(c=1) if isinstance(held, pd.DataFrame) else pa.table({**held, "c": [1] * len(identifiers)})
+    held = column(identifiers)["c"] if isinstance(identifiers, list) else identifiers
+    ones = [1] * len(identifiers)
+    frame = pd.DataFrame({"id": held, "c": ones}) if isinstance(held, pd.Series) else pa.table({"id": held, "c": ones})
     schema = Schema({"c": sf.Integers(0, 5)}, sf.Person("id", 1), dataset="d")
     (count_of,) = sf.read(frame, schema=schema).answer(bind(count(), schema).statistic)[0]
     return int(count_of)
@@ -234,3 +235,17 @@ def test_no_two_persons_are_one(seed):
     for kind in (pa.decimal64(18, 0), pa.decimal128(38, 2), pa.decimal256(76, 0)):
         fitting = [number for number in whole if number < 10 ** (kind.precision - kind.scale)]
         assert people_in(pa.array(list(map(Decimal, fitting)), kind)) == len(fitting)
+
+
+@pytest.mark.parametrize(
+    "odd", [None, math.nan, 2.5, True, "x", 2**63, -(2**70), 1j, np.complex64(2), b"x", pd.NaT, pd.NA]
+)
+@pytest.mark.parametrize("good", [[1, 2, 3], [1.0, 2.0, 2.5], [True, False], ["1", "2"]], ids=str)
+def test_the_type_that_pandas_infers_from_one_value_changes_no_other(good, odd):
+    """Columns as pandas makes them from lists, not of objects: identifiers, numbers and labels."""
+    spaces = {name: SPACES[name] for name in ("number", "filled", "whole", "imputed", "flag", "guess")}
+    before, after = (found_in(pd.DataFrame({"c": values}), spaces) for values in (good, [*good, odd]))
+    for name in spaces:
+        changed = (after[name] - before[name]) + (before[name] - after[name])
+        assert changed.total() == 1, (name, before[name], after[name])
+    assert 0 <= people_in(pd.Series([*good, odd])) - people_in(pd.Series(good)) <= 1

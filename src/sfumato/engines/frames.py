@@ -157,6 +157,7 @@ def _days(column: Any, kind: pa.DataType) -> Any:
 
 def _elements(values: Iterable[Any], space: Space | None) -> Any:
     """Any Python objects, one by one."""
+    values = map(_real, values)  # one complex number makes pandas take all others for complex ones
     if isinstance(space, Curves):
         return pa.array([_points(value) for value in values], pa.list_(pa.float64()))
     if isinstance(space, Subsets):
@@ -165,6 +166,15 @@ def _elements(values: Iterable[Any], space: Space | None) -> Any:
         return pa.array([_identity(value) for value in values], pa.binary())
     read = _reader(space)
     return pa.array([read(value) for value in values], pa.string())
+
+
+def _real(value: Any) -> Any:
+    """A complex number without an imaginary part as the real one that it is; all else unchanged."""
+    if not isinstance(value, complex | np.complexfloating):
+        return value
+    if value != value:
+        return None
+    return value.real if value.imag == 0 else value
 
 
 def _reader(space: Space) -> Callable[[Any], str | None]:
