@@ -90,6 +90,7 @@ MISTAKES = [
     ("rows = 2 }", "rows = 0 }", ["table", "rows must be a whole number of at least 1"]),
     ('query = "count"', 'qury = "count"', ["query is missing", "qury is not known", "known are query, spend"]),
     ('query = "count"', 'query = "cuont"', ["release 1", "'cuont' is unknown", "choose one of count"]),
+    ('query = "count"', 'query = "densty"\ncolumns = ["age"]\nbandwidth = 3', ["release 1", "did you mean 'density'?"]),
     ("size = 200000", 'size = "many"', ["table.size", "must be a whole number"]),
     ('where = "age >= 18"', 'where = "age >> 18"', ["release 4", "cannot read the condition", "age >= 18"]),
     ('by = "state"', "by = 3", ["release 4", "wrong type", "docs/formats/plan.md"]),

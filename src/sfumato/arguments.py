@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 
-__all__ = ["instance", "mapping", "names", "number", "path", "several", "text", "whole"]
+__all__ = ["instance", "level", "mapping", "names", "number", "path", "several", "text", "whole"]
 
 LONGEST_NAME = 255  # bytes, on every common file system
 
@@ -63,6 +63,14 @@ def whole(name: str, value: object, least: int = 1, most: int | None = None) -> 
     if found is None or found < least or (most is not None and found > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise ParameterError(f"{name} must be a whole number {limits}, got {_shown(value)}")
+    return found
+
+
+def level(value: object) -> float:
+    """The value as a level of error bars."""
+    found = number("level", value)
+    if not 0 < found < 1:
+        raise ParameterError(f"level must lie strictly between 0 and 1, got {value!r}; 0.95 is usual")
     return found
 
 

@@ -81,8 +81,8 @@ class Schema:
         if column in self.columns:
             return self.columns[column]
         near = get_close_matches(column, self.columns, n=1)
-        hint = f" did you mean {near[0]!r}?" if near else ""
-        raise SchemaError(f"there is no column {column!r} in the schema;{hint} Declared: {', '.join(self.columns)}")
+        hint = f"did you mean {near[0]!r}? Declared:" if near else "declared are"
+        raise SchemaError(f"there is no column {column!r} in the schema; {hint} {', '.join(self.columns)}")
 
     def words(self) -> str:
         """Who is protected, in words."""

@@ -69,7 +69,9 @@ def check(plan: PlanFile, json: Json = False) -> None:
 @app.command(epilog="Example: sfumato publish people.toml --out people-report")
 def publish(
     plan: PlanFile,
-    out: Annotated[Path | None, typer.Option(help="Directory for the files; default: beside the plan.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for the files; default: PLAN-report, beside the plan.")
+    ] = None,
     new_ledger: Annotated[
         bool,
         typer.Option("--new-ledger", help="Go on though --out holds releases that the ledger does not know."),

@@ -16,7 +16,14 @@ NAMES_ONLY = (".csv", ".tsv", ".gz")
 
 HEAD = """# A starting plan for {file}, made from its column names and types only.
 # Replace every "{blank}" by what is known in public, never by what you read in the data; remove the columns
-# you will not ask about.  Then: sfumato plan THIS-FILE
+# you will not ask about.  Then: sfumato check THIS-FILE (secret, for you alone) and sfumato plan THIS-FILE
+#
+# What a type needs, one line each under the column (everything else: docs/formats/plan.md):
+#   numbers     type = "interval", low = 0, high = 200000, step = 10     (whole ones: "integers", no step)
+#   dates       type = "dates", low = "2020-01-01", high = "2026-12-31"
+#   labels      type = "categories", values = ["a", "b"]                 (na = ["?"]: codes for missing, in any type)
+#   sets        type = "subsets", of = ["a", "b"], cap = 3
+#   free texts  type = "texts"                                           (only for {{ discovered = ... }})
 
 format = "{format}"
 
@@ -65,7 +72,7 @@ def run(file: Path, table: str | None, header: bool, out: Path | None, as_json: 
     if out.exists():
         raise SchemaError(f"{out} exists already; choose another name for the plan, or remove it first")
     write_text(out, drafted(file, table, kinds, out))
-    say(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then run: sfumato plan {out}")
+    say(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then: sfumato check {out} and sfumato plan")
 
 
 def drafted(file: Path, table: str | None, kinds: dict[str, str], out: Path | None) -> str:

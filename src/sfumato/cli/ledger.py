@@ -11,7 +11,7 @@ from sfumato.cli.failures import LedgerDoesNotVerify
 from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
 from sfumato.privacy.guarantees import guarantee_from, to_record
-from sfumato.report.answers import cost
+from sfumato.report.answers import cost, left
 from sfumato.verification import verify as check
 
 __all__ = ["export", "show", "verify"]
@@ -32,7 +32,7 @@ def show(path: Path, as_json: bool) -> None:
     out = console()
     out.print(f"{terms.dataset}: protects against {terms.adjacency.words()} {terms.unit.words()}")
     out.print(_table(entries))
-    out.print(f"spent {cost(ledger.spent())} of {cost(terms.budget)}; left {cost(ledger.remaining())}")
+    out.print(f"spent {cost(ledger.spent())} of {cost(terms.budget)}; left {left(ledger.remaining())}")
     say(f"head  {ledger.head}")
 
 

@@ -20,7 +20,7 @@ from sfumato.privacy.guarantees import Guarantee, Pure
 if TYPE_CHECKING:
     from sfumato.session import Session
 
-__all__ = ["Outlook", "fit", "must_know", "opened", "outlook"]
+__all__ = ["Outlook", "fit", "must_know", "opened", "outlook", "standing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,28 @@ def fit(plan: Plan, seen: Outlook) -> None:
     """Refuse a plan that does not fit, before anything of it is charged."""
     if seen.refused is not None:
         raise BudgetExceeded(
-            f"{plan.path}: the plan does not fit its budget: with release {seen.refused!r} the total would reach "
-            f"{seen.after!r}, the budget is {plan.budget!r}, of which {seen.before!r} is spent; nothing was charged.  "
+            f"{plan.path}: the plan does not fit its budget: in all it would reach {seen.after!r}, and release "
+            f"{seen.refused!r} is the first that does not fit; the budget is {plan.budget!r}, of which {seen.before!r} "
+            "is spent; nothing was charged.  "
             "Lower the spends, or remove releases"
         )
+
+
+def standing(plan: Plan, claim: Guarantee) -> str:
+    """Whether one more charge fits into what the plan's ledger has left; a kind that it cannot take is refused."""
+    from sfumato.report.answers import left as shown_left
+
+    rules = filter_for(plan.budget)
+    cost = rules.amounts(claim)
+    total, first, left = tuple(0 for _ in cost), None, plan.budget
+    if plan.ledger.exists():
+        ledger = _ledger(plan)
+        entries = ledger.entries()
+        total, first, left = entries[-1].total, first_of(entries), ledger.remaining()
+    fits = rules.admits(added(total, cost), first or (cost if any(cost) else None))
+    return f"{'fits' if fits else 'does NOT fit'}: {shown_left(left)} is left" + (
+        "" if fits else "; only what is stored already comes for free"
+    )
 
 
 def opened(plan: Plan) -> Session:

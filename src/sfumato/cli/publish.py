@@ -19,7 +19,7 @@ from sfumato.cli.opening import Outlook, fit, must_know, opened, outlook
 from sfumato.plans import Plan, read_plan
 from sfumato.privacy.guarantees import to_record
 from sfumato.release import Release
-from sfumato.report.answers import cost
+from sfumato.report.answers import cost, left
 
 if TYPE_CHECKING:
     from sfumato.session import Session
@@ -48,7 +48,7 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool) -> None:
         print_json(_record(session, releases, directory, report))
         return
     console().print(answer_table(releases, seen.stored))
-    say(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {cost(session.remaining)}")
+    say(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {left(session.remaining)}")
     say(f"files   {directory}/releases/*.json, *.parquet and {report}")
     say(f"ledger  {plan.ledger}")
     say(f"head    {session.ledger.head}  (keep it: it shows later edits)")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.console import print_json, say, writing
-from sfumato.cli.opening import must_know, opened
+from sfumato.cli.opening import must_know, opened, standing
 from sfumato.errors import ParameterError
 from sfumato.plans import Plan, read_plan
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure, to_record
@@ -34,12 +35,13 @@ def synthesize(
         return
     from sfumato.publishing.synthetic import Synthesizing
 
-    preview = Synthesizing.of(plan.schema, columns, spend, rows).preview()
+    asked = Synthesizing.of(plan.schema, columns, spend, rows)
+    preview = asked.preview()
     if as_json:
         print_json({"pairs": preview.pairs, "megabytes": preview.megabytes, "seconds": preview.seconds,
                     "column_noise": preview.column_noise, "smooth": preview.smooth})  # fmt: skip
         return
-    _show(str(preview))
+    _show(str(preview), plan, asked.guarantee())
 
 
 def sanitize(
@@ -67,13 +69,19 @@ def sanitize(
         f"sanitized table of {len(randomizer.columns)} columns\n"
         f"  would cost   {claim.words().format(unit=plan.schema.words())}\n"
         f"  error        {randomizer.accuracy()}\n"
-        f"  certificate  {certificate.words()}"
+        f"  certificate  {certificate.words()}",
+        plan,
+        claim,
     )
 
 
 def _plan(path: Path, out: Path | None) -> Plan:
     if out is not None and out.suffix not in (".parquet", ".csv"):
         raise ParameterError(f"--out must end in .parquet or .csv, got {out}")
+    if out is not None and (out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK)):
+        raise ParameterError(
+            f"--out: {out} cannot be written; choose a file in a folder that exists; nothing was charged"
+        )
     return read_plan(path)
 
 
@@ -82,18 +90,23 @@ def _publish(plan: Plan, out: Path, as_json: bool, make: Callable[[Session], Tab
     session = opened(plan)
     if session.notice and not as_json:
         say(session.notice)
+    before = session.ledger.head
     table: Any = make(session)
+    stored = session.ledger.head == before
     with writing(out, KEPT):
         table.save(out)
     if as_json:
-        print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new})
+        print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new, "stored": stored})
     else:
         say(table)
+        if stored:
+            say("  cost         nothing now: it was stored, and is returned as it was")
         say(f"  file         {out}")
 
 
-def _show(preview: str) -> None:
+def _show(preview: str, plan: Plan, claim: Guarantee) -> None:
     say(preview)
+    say(f"  budget       {standing(plan, claim)}")
     say("  to publish   give --out FILE.parquet or FILE.csv; nothing was spent and no data was read")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import arguments
 from sfumato.curves.expansion import Antiderivative, Expansion, Reading, in_blocks
 from sfumato.curves.quotients import quotient_supremum
 from sfumato.curves.repair import Repaired, repaired_density, repaired_distribution
@@ -202,9 +203,7 @@ class Curve:
 
     def _split(self, level: float) -> tuple[float, tuple[float, float]]:
         """The failure probability left for the sums, and where the divisor lies."""
-        if not 0 < level < 1:
-            raise ParameterError(f"level must lie strictly between 0 and 1, got {level!r}")
-        beta = 1 - level
+        beta = 1 - arguments.level(level)
         if self.divisor.unit == 0 or isinstance(self.noise, Silence):
             return beta, (self.divisor.value, self.divisor.value)
         return (1 - SHARE) * beta, self.divisor.bounds(self.noise, SHARE * beta)

@@ -10,6 +10,7 @@ from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries import Query
 from sfumato.queries.kinds import DETAILS
+from sfumato.queries.query import must_be_known
 
 __all__ = ["FORMAT", "FORMER", "Amount", "Document", "Ledger", "Person", "Release", "Table"]
 
@@ -101,6 +102,8 @@ class Release(Part):
     def _gathered(cls, record: Any) -> Any:
         """What a kind of query carries besides is that kind's to check."""
         if not isinstance(record, dict) or not isinstance(kind := record.get("query"), str) or kind not in DETAILS:
+            if isinstance(record, dict) and isinstance(kind := record.get("query"), str):
+                must_be_known(kind)  # before the parts that another kind would have
             return record
         details = {
             name: value for name, value in record.items() if name not in ("query", "spend", "name", "by", "where")

@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sfumato.errors import ParameterError
-from sfumato.numeric import ceil_float, exact
+from sfumato.numeric import ceil_float, exact, round_up
 from sfumato.privacy.conversions import (
     concentrated_for,
     concentrated_within,
@@ -47,6 +47,16 @@ def units(amount: float) -> int:
     return math.ceil(exact(amount) * UNIT)
 
 
+def amount(total: int) -> float:
+    """Whole units as the least number whose decimal is not below them: what adds up to 0.3 is shown as 0.3.
+
+    >>> amount(units(0.1) + units(0.2)), amount(2_050_000_000_000), amount(1)
+    (0.3, 2.05, 1e-12)
+    """
+    nearest = total / UNIT
+    return nearest if exact(nearest) >= Fraction(total, UNIT) else round_up(nearest)
+
+
 @dataclass(frozen=True, slots=True)
 class PureFilter:
     """Epsilons add; only pure charges are admitted."""
@@ -68,7 +78,7 @@ class PureFilter:
 
     def spent(self, total: Amounts, first: Amounts | None = None) -> Guarantee:
         """What everything charged so far costs together, at any moment."""
-        return Pure(ceil_float(Fraction(total[0], UNIT)))
+        return Pure(amount(total[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +124,7 @@ class ApproximateFilter:
         route = "either" if first is None else self._route(first)
         sums = without == 0 and (epsilon <= units(self.budget.epsilon) or self.budget.delta == 0)
         if sums or route == "epsilons":
-            bound = ceil_float(Fraction(epsilon, UNIT))
+            bound = amount(epsilon)
             if not sums and self.admits(total, first):  # a first charge by its rho: every path ends with it
                 return self.budget
             return Approximate(bound, self.budget.delta if delta else 0.0)
@@ -176,7 +186,7 @@ class ConcentratedFilter:
 
     def spent(self, total: Amounts, first: Amounts | None = None) -> Guarantee:
         """What everything charged so far costs together, at any moment."""
-        return Concentrated(ceil_float(Fraction(total[0], UNIT)))
+        return Concentrated(amount(total[0]))
 
 
 @lru_cache(maxsize=256)

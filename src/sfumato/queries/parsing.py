@@ -58,6 +58,10 @@ def _hint(text: object) -> str:
         return "and, or, not and in are written in small letters; "
     if re.search(r"[&|~]", bare):
         return "inside a text, conditions are joined by and, or, not instead of &, |, ~; "
+    if re.search(r"\b(true|false|TRUE|FALSE)\b", bare):
+        return "truth values are written True and False; "
+    if re.fullmatch(r"\s*(not\s+)?\w+\s*", bare):
+        return "a column is compared with something, one of truth values with True or False; "
     if re.search(r"<>", bare):
         return "is not equal to is written !=; "
     return ""

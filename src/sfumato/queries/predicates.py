@@ -38,6 +38,7 @@ __all__ = [
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=", "in", "contains")
 DEEPEST = 200  # conditions within conditions: far beyond what people write, within what engines compile
+SHOWN = 10  # declared labels in a refusal
 
 
 class _Condition:
@@ -302,7 +303,9 @@ def _near(label: object, declared: tuple[Label, ...]) -> str:
     """The declared label that is most likely meant."""
     texts = {str(one).casefold(): one for one in declared}
     close = get_close_matches(str(label).casefold()[:200], texts, n=1)
-    return f"; did you mean {texts[close[0]]!r}?" if close else ""
+    if close:
+        return f"; did you mean {texts[close[0]]!r}?"
+    return f"; declared are {', '.join(map(repr, declared[:SHOWN]))}{', ...' if len(declared) > SHOWN else ''}"
 
 
 def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:

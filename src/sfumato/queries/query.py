@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from sfumato import arguments
@@ -24,6 +25,7 @@ __all__ = [
     "mean",
     "median",
     "most_popular",
+    "must_be_known",
     "quantiles",
     "sum",
     "top",
@@ -31,6 +33,17 @@ __all__ = [
 ]
 
 KINDS = ("count", "sum", "mean", "variance", "histogram", "quantiles", "top", "workload")
+
+
+def must_be_known(kind: object) -> None:
+    """Refuse a name of no kind of question."""
+    from sfumato.queries.kinds import DETAILS  # each kind with details builds on this module
+
+    known = (*KINDS, "median", "most_popular", *DETAILS)
+    if kind not in known:
+        near = get_close_matches(str(kind)[:200], known, n=1)
+        hint = f"did you mean {near[0]!r}? Or " if near else ""
+        raise SchemaError(f"query {kind!r:.60} is unknown; {hint}choose one of {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +170,7 @@ class Query:
         if kind in DETAILS:
             shared: dict[str, Any] = {name: fields.pop(name) for name in ("by", "where") if name in fields}
             return _shared(cls(kind, details=DETAILS[kind].from_record(fields)), shared)
-        if kind not in KINDS:
-            known = (*KINDS, "median", "most_popular", *DETAILS)
-            raise SchemaError(f"query {kind!r} is unknown; choose one of {', '.join(known)}")
+        must_be_known(kind)
         unknown = sorted(fields.keys() - {"column", "probabilities", "k", "by", "where", "workload"})
         if unknown:
             raise SchemaError(

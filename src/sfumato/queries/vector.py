@@ -155,9 +155,8 @@ def numeric_space(query: Query, schema: Schema) -> Interval | WholeNumbers:
     """The space of the query's column, which must hold numbers."""
     space = schema.space(query.column or "")
     if not isinstance(space, Interval | WholeNumbers):
-        raise UnsupportedQuery(
-            f"a {query.kind} needs a numeric column; {query.column!r} is declared as {type(space).__name__}"
-        )
+        asked = "quantiles need" if query.kind == "quantiles" else f"a {query.kind} needs"
+        raise UnsupportedQuery(f"{asked} a numeric column; {query.column!r} is declared as {type(space).__name__}")
     return space
 
 

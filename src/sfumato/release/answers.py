@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato import arguments
 from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.privacy.guarantees import Guarantee, to_record
@@ -79,8 +80,7 @@ class Release:
 
         They cover the clipped, bounded answer, not what was clipped away.
         """
-        if not 0 < level < 1:
-            raise ParameterError(f"level must lie strictly between 0 and 1, got {level!r}")
+        level = arguments.level(level)
         columns = self.question.table(self.output, self.mechanism, 1 - level, joint)
         if "low" not in columns:
             raise UnsupportedQuery(

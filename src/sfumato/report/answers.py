@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.numeric import shown_up
+from sfumato.numeric import shown_down, shown_up
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
 from sfumato.release import Release
 from sfumato.visible import visible
 
-__all__ = ["Answers", "answers", "brief", "cost", "decimals", "listed", "plain", "spaced"]
+__all__ = ["Answers", "answers", "brief", "cost", "decimals", "left", "listed", "plain", "spaced"]
 
 MOST_DECIMALS = 8
 
@@ -96,6 +96,18 @@ def cost(claim: Guarantee) -> str:
         return f"\N{GREEK SMALL LETTER RHO} {shown_up(claim.rho, 6)}"
     delta = f", δ {brief(claim.delta)}" if isinstance(claim, Approximate) else ""
     return f"ε {shown_up(claim.epsilon, 6)}{delta}"
+
+
+def left(claim: Guarantee) -> str:
+    """What remains of a budget, rounded down: as much as is shown can be spent.
+
+    >>> left(Approximate(1.45, 4.3173e-7)), left(Concentrated(0.12345678))
+    ('ε 1.45, δ 4.31e-7', 'ρ 0.123456')
+    """
+    if isinstance(claim, Concentrated):
+        return f"\N{GREEK SMALL LETTER RHO} {shown_down(claim.rho, 6)}"
+    delta = f", δ {shown_down(claim.delta, 3).replace('e-0', 'e-')}" if isinstance(claim, Approximate) else ""
+    return f"ε {shown_down(claim.epsilon, 6)}{delta}"
 
 
 def brief(amount: float) -> str:

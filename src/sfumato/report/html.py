@@ -12,7 +12,7 @@ from sfumato.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.ledger import Ledger
 from sfumato.release import Release, dispute
-from sfumato.report.answers import answers, cost, listed
+from sfumato.report.answers import answers, cost, left, listed
 from sfumato.report.markup import Markup, filled, joined
 from sfumato.report.page import PAGE, STYLE
 from sfumato.report.plots import plot_budget, plot_release
@@ -64,7 +64,7 @@ def _page(releases: Sequence[Release], ledger: Ledger) -> str:
         promise=_sentence(promise),
         meaning=_meaning(first.unit),
         gauge=svg(plot_budget(ledger), "how much of the privacy budget is spent"),
-        remaining=cost(ledger.remaining()),
+        remaining=left(ledger.remaining()),
         budget=cost(terms.budget),
         covers=COVERS,
         releases=joined(_section(i, release) for i, release in numbered),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.errors import ParameterError
+from sfumato import arguments
 from sfumato.queries import Query
 from sfumato.release.tables import TableRelease
 from sfumato.sanitization.blocks import Block
@@ -46,8 +46,7 @@ class SanitizedTable(TableRelease):
         For counts, histograms and means, with conditions; the ends miss the true answer with probability at most
         1 - level, per cell or with `joint` for all cells.  Missing numbers count as the middle of their range.
         """
-        if not 0 < level < 1:
-            raise ParameterError(f"level must lie strictly between 0 and 1, got {level!r}")
+        level = arguments.level(level)
         values, halves, columns = estimates(self.randomizer, self._records(), query, 1 - level, joint)
         low, high = self._range(query)
         return pa.table({

@@ -55,7 +55,8 @@ class Column:
         if isinstance(space, Interval | Integers):
             return cls(name, space, _edges(space.lattice.width + 1), space.missing is None)
         raise UnsupportedQuery(
-            f"column {name!r} must hold numbers or categories to be synthesized; name the others in columns="
+            f"column {name!r} must hold numbers, dates or categories to be synthesized; name the columns that do "
+            "(columns=[...], in the shell --column)"
         )
 
     @property

@@ -106,10 +106,17 @@ def part_of(rows: Any) -> Part:
     """A part from what a caller wrote: names, a matrix, or conditions."""
     if isinstance(rows, Product | Listed | Conditions):
         return rows
-    if isinstance(rows, str):
-        return Product((rows,)) if rows in NAMED else Conditions((rows,))
-    if isinstance(rows, Sequence) and rows and all(isinstance(entry, str) for entry in rows):
-        return Product(tuple(rows)) if all(entry in NAMED for entry in rows) else Conditions(tuple(rows))
+    texts = (rows,) if isinstance(rows, str) else rows
+    if isinstance(texts, Sequence) and texts and all(isinstance(entry, str) for entry in texts):
+        if all(entry in NAMED for entry in texts):
+            return Product(tuple(texts))
+        for word in texts:
+            if word.isidentifier() and word not in NAMED:
+                raise ParameterError(
+                    f"{word!r} names no rows and is no condition; names are {', '.join(NAMED)}, and a condition is a "
+                    'text such as "age >= 18"'
+                )
+        return Conditions(tuple(texts))
     return Listed(rows)
 
 
