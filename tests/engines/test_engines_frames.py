@@ -31,7 +31,8 @@ ODD = [
     [], ["a"], ["b", None, 1], [1, 2.0, "2"], ("a", "a"), {"a"}, {"a": 1}, [[1]], [0.5, None], [1, "x"],
     np.array([1.0, 2.0]), datetime.date(2020, 5, 5), datetime.time(3, 4), datetime.datetime(2020, 5, 5, 3,
     tzinfo=EAST), datetime.datetime.min.replace(tzinfo=EAST), datetime.datetime.max, datetime.date(9999, 12, 31),
-    "2020-02-30", "9999-12-31", "2020-05-05T10:00", pd.Timestamp("2020-06-01", tz="UTC"), pd.NaT, pd.NA,
+    "2020-02-30", "9999-12-31", "2020-05-05T10:00", "2020-05-05 \n\r\u2028x",
+    pd.Timestamp("2020-06-01", tz="UTC"), pd.NaT, pd.NA,
     pd.Timestamp.max, pd.Timedelta(1), pd.Period("2020-01"), np.datetime64("2020-05-05"), uuid.UUID(int=5),
     object(), float, range(2),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from sfumato.spaces.interval import Integers
 
 __all__ = ["DAY", "Dates", "day_in", "day_number"]
 
-DAY = r"[ \t]*[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ].*)?"  # a text that names a day
+DAY = r"[ \t]*[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][\s\S]*)?"  # a text that names a day
 EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -113,7 +113,7 @@ def day_in(value: Any) -> int | None:
     if isinstance(value, datetime.date) and value == value:  # times are dates too; pandas' NaT equals nothing
         number = int(day_number(max(value.year, 0), value.month, value.day))
         return number + _shift(value) if isinstance(value, datetime.datetime) else number
-    if isinstance(value, str) and re.fullmatch(DAY, value, re.DOTALL):
+    if isinstance(value, str) and re.fullmatch(DAY, value):
         text = value.lstrip(" \t")
         return int(day_number(int(text[:4]), int(text[5:7]), int(text[8:10])))
     return None
