@@ -70,7 +70,7 @@ def test_times_and_truths_are_drafted_as_spaces_that_read_them(place, run):
     held = {"joined": pa.array([0], pa.timestamp("ms")), "born": pa.array([0], pa.date32()), "ill": [True]}
     pq.write_table(pa.table(held), place / "kinds.parquet")
     text = run("draft", "kinds.parquet").out
-    assert text.count('type = "dates"') == 2
+    assert text.count('\ntype = "dates"') == 2
     assert "values = [false, true]" in text
     assert "no space fits" not in text
 
