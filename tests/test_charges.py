@@ -83,6 +83,7 @@ def test_lists_are_taken_where_several_are_meant(given, meant):
 
 HINTS = {
     "x = 4": "==", "x > 3 AND c == 'u'": "small letters", "(x > 3) & (c == 'u')": "instead of &", "x <> 3": "!=",
+    "c == u": "between quotes", "c != u and x > 3": "between quotes",
     "c == 'U'": "did you mean 'u'", "'P' in s": "did you mean 'p'",
 }  # fmt: skip
 

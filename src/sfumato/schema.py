@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import ADJACENCIES, AddRemove, Adjacency, Person, Replace, Row, Unit
 from sfumato.spaces import Space, space_from
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "named_after", "stem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +122,24 @@ class Schema:
             version=record.get("version"),
             quoted_lines=record.get("quoted_lines", False),
         )
+
+
+def stem(file: Path) -> str:
+    """A file's name without its endings.
+
+    >>> stem(Path("people.csv.gz")), stem(Path("people.2020.parquet"))
+    ('people', 'people.2020')
+    """
+    return Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+
+
+def named_after(file: Path) -> str:
+    """The dataset that a file is, where nothing else is declared; people.2020.csv and people.2021.csv are not one."""
+    name, first = stem(file), file.name.split(".")[0]  # version 0.2.0 took the first part for all
+    if name != first:
+        raise SchemaError(
+            f"the name of {file.name!r:.200} has dots of its own, so that it is not clear which dataset it is: say "
+            f"dataset = {name!r:.200}"
+            + (f" (or {first!r:.200}, where a ledger of version 0.2.0 is bound to that name)" if first else "")
+        )
+    return name

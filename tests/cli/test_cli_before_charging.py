@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+import sfumato as sf
+from sfumato.errors import SchemaError
 from sfumato.ledger import Ledger
 
 FIRST = '[[release]]\nname = "first"\nquery = "count"\nspend = { epsilon = 0.25 }\n'
@@ -132,3 +134,43 @@ def test_a_lost_ledger_of_a_table_is_noticed_too(place, run):
     assert refused.code == 1
     assert "t.parquet" in refused.err
     assert not (place / "people.ledger").exists()
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".tsv", ".csv.gz"])
+def test_files_of_two_years_are_not_taken_for_one_dataset(place, run, ending):
+    """people.2020 and people.2021 would share a ledger, and the answers of one would be shown for the other."""
+    plan = place / "plan.toml"
+    plan.write_text(plan.read_text().replace("people.parquet", f"people.2020{ending}"))
+    for command in ("plan", "publish", "check"):
+        done = run(command, plan)
+        assert done.code == 1
+        assert "dataset = 'people.2020'" in done.err
+        assert "'people'" in done.err
+    with pytest.raises(SchemaError, match=r"dataset = 'people\.2020'"):
+        sf.read(place / f"people.2020{ending}", schema={"age": sf.Integers(0, 120)})
+    assert not list(place.glob("*.ledger"))
+
+
+def test_a_draft_names_the_dataset_as_the_file(place, run):
+    (place / "people.parquet").rename(place / "people.2020.parquet")
+    assert run("draft", "people.2020.parquet", "--out", "draft.toml").code == 0
+    drafted = (place / "draft.toml").read_text()
+    assert 'dataset = "people.2020"' in drafted
+    assert 'path = "people.2020.ledger"' in drafted
+
+
+def test_another_separator_is_recognized(place, run):
+    (place / "people.csv").write_text("id;age;state;hobbies;city\n" + "1;30;CA;chess;Big\n" * 30)
+    (place / "plan.toml").write_text((place / "plan.toml").read_text().replace("people.parquet", "people.csv"))
+    done = run("publish", place / "plan.toml")
+    assert done.code == 1
+    assert "separated by commas in .csv" in done.err
+    assert not list(place.glob("*.ledger"))
+
+
+def test_what_a_draft_says_of_a_first_line_does_not_depend_on_it(place, run):
+    said = set()
+    for first in ("33,33", "33,34", "age,sex"):
+        (place / "t.csv").write_text(f"{first}\n1,2\n")
+        said.add(run("draft", "t.csv").err)
+    assert len(said) == 1

@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+import time
 import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -222,3 +223,11 @@ def test_a_draft_of_any_column_is_toml(tmp_path, monkeypatch, run, column):
     assert done.code == 0, done.err
     assert escapes_in(done.out) == []
     assert list(tomllib.loads(done.out)["columns"]) == [column or "x"]
+
+
+def test_thousands_of_names_without_latin_letters_get_files_at_once():
+    before = time.process_time()
+    names = file_names(["率" * count for count in range(1, 5001)] + ["release 7", "release-5001"])
+    assert names[:3] == ["release", "release-2", "release-3"]
+    assert len(set(names)) == len(names)
+    assert time.process_time() - before < 5

@@ -8,6 +8,7 @@ from pathlib import Path
 from sfumato.cli.console import print_json, say, write_text
 from sfumato.errors import SchemaError
 from sfumato.plans import BLANK, FORMAT
+from sfumato.schema import stem
 from sfumato.visible import visible
 
 __all__ = ["drafted", "run"]
@@ -59,8 +60,8 @@ def run(file: Path, table: str | None, header: bool, out: Path | None, as_json: 
     kinds = column_types(file, table)
     if file.suffix.lower() in NAMES_ONLY and not header:
         raise SchemaError(
-            f"{file} is a text file of {len(kinds)} columns, and only you know whether its first line names them or is "
-            "a row of data; if it names them, run again with --header, otherwise write the names above it first"
+            f"{file} is a text file, and only you know whether its first line names the columns or is a row of "
+            "data; if it names them, run again with --header, otherwise write the names above it first"
         )
     if as_json:
         known = {name: None if file.suffix.lower() in NAMES_ONLY else kind for name, kind in kinds.items()}
@@ -77,7 +78,7 @@ def run(file: Path, table: str | None, header: bool, out: Path | None, as_json: 
 
 def drafted(file: Path, table: str | None, kinds: dict[str, str], out: Path | None) -> str:
     """The text of the plan."""
-    dataset = file.name.split(".")[0]
+    dataset = stem(file)
     relative = Path(os.path.relpath(file, out.parent if out is not None else Path()))
     head = HEAD.format(
         file=visible(file.name), blank=BLANK, format=FORMAT, path=_quoted(relative.as_posix()),

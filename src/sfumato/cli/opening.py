@@ -118,11 +118,11 @@ def must_know(plan: Plan, files: Iterable[Path]) -> None:
     for file in sorted(files):
         place = _provenance(file)
         if place.get("dataset") == plan.schema.dataset and place.get("head") not in heads:
-            state = "does not know" if heads else "does not exist, so that a new one would not know"
+            state = "does not know it" if heads else "does not exist, and a new one would not know it"
             raise LedgerError(
-                f"{file} holds a release of {plan.schema.dataset!r} that the ledger {plan.ledger} {state}: its cost "
-                "would be forgotten.  Put back the ledger that paid for it, or correct the ledger's path in the plan; "
-                "where a new budget was really granted, give --new-ledger, or another --out"
+                f"{file} holds a release of {plan.schema.dataset!r}; the ledger {plan.ledger} {state}, so that its "
+                "cost would be forgotten.  Put back the ledger that paid for it, or correct the ledger's path in the "
+                "plan; where a new budget was really granted, give --new-ledger, or another --out"
             )
 
 

@@ -60,12 +60,15 @@ def file_names(names: list[str]) -> list[str]:
     >>> file_names(["Mean salary, by state", "mean salary by state", "π"])
     ['mean-salary-by-state', 'mean-salary-by-state-2', 'release']
     """
-    chosen: list[str] = []
+    chosen: dict[str, None] = {}
+    turns: dict[str, int] = {}  # the last number that was tried for a base
     for name in names:
-        base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "release"
-        free = (base if turn == 1 else f"{base}-{turn}" for turn in range(1, len(names) + 2))
-        chosen.append(next(candidate for candidate in free if candidate not in chosen))
-    return chosen
+        base = candidate = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "release"
+        while candidate in chosen:
+            turns[base] = turns.get(base, 1) + 1
+            candidate = f"{base}-{turns[base]}"
+        chosen[candidate] = None
+    return list(chosen)
 
 
 def _released(plan: Plan, session: Session, seen: Outlook, directory: Path, quiet: bool) -> list[Release]:

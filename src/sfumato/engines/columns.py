@@ -18,9 +18,10 @@ def absent(name: str, held: Iterable[object]) -> SchemaError:
     like = [repr(other) for other in names if isinstance(other, str) and _spelled(other) == _spelled(name)]
     hint = f", among them {like[0]} (capitals and blanks matter)" if like else ""
     columns = "column" if len(names) == 1 else "columns"
+    separated = ", separated by commas in .csv and by tabs in .tsv" if len(names) == 1 else ""
     return SchemaError(
         f"the table has no column {name!r}; it has {len(names)} {columns}{hint}. Correct the name in the schema; "
-        "the first line of a text file must name the columns"
+        f"the first line of a text file must name the columns{separated}"
     )
 
 

@@ -18,7 +18,7 @@ from sfumato.engines.engine import Table
 from sfumato.engines.origins import based
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row
-from sfumato.schema import Schema
+from sfumato.schema import Schema, named_after
 from sfumato.spaces import Space
 
 __all__ = ["column_types", "open_source", "read"]
@@ -144,7 +144,7 @@ def _schema(
     if dataset is None:
         if not isinstance(source, str | Path):
             raise SchemaError("dataset= is needed for a table that is not a file: a name for its ledger to be bound to")
-        dataset = Path(source).name.split(".")[0]
+        dataset = named_after(Path(source))
     person = Row() if unit is None or rows is None else Person(unit, rows)
     return Schema(columns, person, adjacency, size, dataset, quoted_lines=quoted_lines)
 

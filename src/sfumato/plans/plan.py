@@ -22,7 +22,7 @@ from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query, bind
-from sfumato.schema import Schema
+from sfumato.schema import Schema, named_after
 from sfumato.spaces import space_from
 
 __all__ = ["Plan", "PlannedRelease", "read_plan", "write_plan"]
@@ -151,7 +151,7 @@ def _schema(place: Path, document: Document) -> Schema:
         _must_have_bounds(place, name, described)
         _at(place, f"columns.{name}", lambda name=name, described=described: space_from(dict(described), name))
     record = {
-        "dataset": table.dataset or Path(table.path).name.split(".")[0],
+        "dataset": table.dataset or _at(place, "table.dataset", lambda: named_after(Path(table.path))),
         "unit": None if table.unit == "row" else {"column": table.unit.column, "rows": table.unit.rows},
         "adjacency": table.adjacency,
         "size": table.size,

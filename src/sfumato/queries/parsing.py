@@ -62,6 +62,8 @@ def _hint(text: object) -> str:
         return "truth values are written True and False; "
     if re.fullmatch(r"\s*(not\s+)?\w+\s*", bare):
         return "a column is compared with something, one of truth values with True or False; "
+    if re.search(r"[!=]=\s*[^\W\d]", re.sub(r"\b(True|False)\b", "", bare)):
+        return "a text that is compared stands between quotes: state == 'CA'; "
     if re.search(r"<>", bare):
         return "is not equal to is written !=; "
     return ""
