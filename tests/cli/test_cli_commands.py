@@ -125,7 +125,7 @@ def test_a_plan_beyond_its_budget_is_code_3_and_says_where(place, run):
     (place / "plan.toml").write_text(text)
     done = run("plan", "plan.toml")
     assert done.code == 3
-    assert "with release 'mean age by state'" in done.err
+    assert "release 'mean age by state' is the first that does not fit" in done.err
     assert "Lower the spends" in done.err
 
 
