@@ -174,3 +174,11 @@ def test_what_a_draft_says_of_a_first_line_does_not_depend_on_it(place, run):
         (place / "t.csv").write_text(f"{first}\n1,2\n")
         said.add(run("draft", "t.csv").err)
     assert len(said) == 1
+
+
+def test_a_ledger_without_a_directory_is_found_by_plan(place, run):
+    plan = place / "plan.toml"
+    plan.write_text(plan.read_text().replace("[budget]", '[ledger]\npath = "kept/here/people.ledger"\n\n[budget]'))
+    said = {run(command, plan).err for command in ("plan", "publish")}
+    assert len(said) == 1
+    assert "its directory does not exist; create it first" in said.pop()

@@ -52,6 +52,8 @@ def outlook(plan: Plan) -> Outlook:
     first: tuple[int, ...] | None = None
     stored: dict[str, str] = {}
     is_new = not plan.ledger.exists()
+    if is_new and not plan.ledger.parent.is_dir():
+        raise LedgerError(f"ledger {plan.ledger} cannot be created: its directory does not exist; create it first")
     if not is_new:
         ledger = _ledger(plan)
         entries = ledger.entries()
