@@ -23,7 +23,15 @@ HANDED_ON = {  # classes that state a guarantee and draw nothing of their own
     "publishing/smooth.py": "states and runs Trigonometric",
     "publishing/synthetic.py": "states and runs a synthesis",
 }
-NOTES = {"sanitization": "sanitization.md"}  # of modules whose docstring names none
+MOVES = {"sensitivity", "norms", "spread"}  # how far one unit moves what noise is added to, or scores
+NOTES = {  # of modules whose docstring names none
+    "sanitization": "sanitization.md",
+    "queries/linear/measurements": "strategy.md",
+    "queries/linear": "workloads.md",
+    "queries/functions": "functions.md",
+    "queries/popular.py": "selection.md",
+    "queries": "contributions.md",
+}
 WATCHED = re.compile(r"^- `(?P<path>[\w/]+\.py)` \(fingerprint (?P<print>[0-9a-f]{16})\)$", re.MULTILINE)
 FIRST_LINE = re.compile(r"^# (?P<what>.+) \(fingerprint (?P<print>[0-9a-f]{16})\)$")
 CITATION = re.compile(r"\b((?:[A-Z][a-z]+){1,5}?(?:EtAl)?(?:19|20)\d\d)\b")
@@ -91,9 +99,26 @@ def claiming() -> dict[Path, Path]:
         home = path.relative_to(SOURCE)
         if path in proven() or str(home) in HANDED_ON or not states_and_draws(path.read_text()):
             continue
-        named = re.findall(r"docs/proofs/([\w-]+\.md)", ast.get_docstring(ast.parse(path.read_text())) or "")
-        found[path] = DOCS / "proofs" / (named[0] if named else NOTES.get(home.parts[0], f"{path.stem}.md"))
+        found[path] = note_of(path)
     return found
+
+
+def moving() -> dict[Path, Path]:
+    """Every module of questions and synthesis that says how far one unit moves a vector or a score, and its note."""
+    found = {}
+    for path in sorted([*(SOURCE / "queries").rglob("*.py"), *(SOURCE / "synthesis").rglob("*.py")]):
+        if path not in claiming() and states_a_move(path.read_text()):
+            found[path] = note_of(path)
+    return found
+
+
+def note_of(path: Path) -> Path:
+    """The note that a module's docstring names, or the one of its folder."""
+    home = path.relative_to(SOURCE)
+    named = re.findall(r"docs/proofs/([\w-]+\.md)", ast.get_docstring(ast.parse(path.read_text())) or "")
+    folders = [str(place) for place in (home, *home.parents)]
+    held = [NOTES[folder] for folder in folders if folder in NOTES]
+    return DOCS / "proofs" / ([*named, *held, f"{path.stem}.md"][0])
 
 
 def states_and_draws(text: str) -> bool:
@@ -106,8 +131,18 @@ def states_and_draws(text: str) -> bool:
     return False
 
 
+def states_a_move(text: str) -> bool:
+    """Whether a function or a class, not a protocol of types, computes how far one unit moves something."""
+    tree = ast.parse(text)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    real = [node for node in classes if not any(getattr(base, "id", "") == "Protocol" for base in node.bases)]
+    held = [child for node in real for child in node.body]
+    own = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "sensitivity"]
+    return bool(own) or any(isinstance(node, ast.FunctionDef) and node.name in MOVES for node in held)
+
+
 def watched_print(path: Path) -> str:
-    return fingerprint(path, frozenset(METHODS | DRAWS))
+    return fingerprint(path, frozenset(METHODS | DRAWS | MOVES))
 
 
 def keys_in(text: str) -> set[str]:
@@ -132,9 +167,12 @@ def test_a_claim_has_a_proof_that_fits_its_code(module, proof):
     )
 
 
-@pytest.mark.parametrize(("module", "note"), claiming().items(), ids=[str(p.relative_to(SOURCE)) for p in claiming()])
-def test_whatever_states_a_guarantee_and_draws_is_watched_by_a_note(module, note):
-    assert note.is_file(), f"{module.name} states a guarantee and draws; name its proof in its docstring, and write it"
+watched = claiming() | moving()
+
+
+@pytest.mark.parametrize(("module", "note"), watched.items(), ids=[str(path.relative_to(SOURCE)) for path in watched])
+def test_whatever_states_a_guarantee_or_a_move_is_watched_by_a_note(module, note):
+    assert note.is_file(), f"{module.name} states a guarantee or a move; name its proof in its docstring, and write it"
     prints = {found["path"]: found["print"] for found in WATCHED.finditer(note.read_text())}
     home, now = str(module.relative_to(SOURCE)), watched_print(module)
     assert prints.get(home) == now, (
@@ -144,7 +182,7 @@ def test_whatever_states_a_guarantee_and_draws_is_watched_by_a_note(module, note
 
 
 def test_no_note_watches_what_is_gone():
-    known = {str(path.relative_to(SOURCE)) for path in claiming()}
+    known = {str(path.relative_to(SOURCE)) for path in watched}
     for note in DOCS.glob("proofs/*.md"):
         assert {found["path"] for found in WATCHED.finditer(note.read_text())} <= known, note.name
     assert all((SOURCE / path).is_file() for path in HANDED_ON)
@@ -155,6 +193,8 @@ def test_a_new_class_with_a_guarantee_is_found_wherever_it_lives():
     assert all(states_and_draws(text.format(name)) for name in DRAWS)
     assert not states_and_draws(text.format("words"))
     assert len(claiming()) > 20
+    assert states_a_move("class New:\n    def norms(self, norm): ...\n")
+    assert len(moving()) > 12
 
 
 @every

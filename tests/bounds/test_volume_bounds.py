@@ -215,7 +215,7 @@ def test_concentrated_noise_is_near_its_bound():
 
 
 def test_points_must_span_their_space():
-    with pytest.raises(ParameterError, match="span"):
+    with pytest.raises(ParameterError, match="full rank"):
         volume_radius([[1, 2], [2, 4]])
 
 
