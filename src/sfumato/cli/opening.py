@@ -114,7 +114,7 @@ def opened(plan: Plan) -> Session:
     return Session(table, budget=plan.budget, ledger=plan.ledger)
 
 
-def must_know(plan: Plan, files: Iterable[Path]) -> None:
+def must_know(plan: Plan, files: Iterable[Path], way_on: str = "give another --out") -> None:
     """Refuse to spend from a ledger that lacks what lies published where the new files would go."""
     heads = {entry.hash for entry in _ledger(plan).entries()} if plan.ledger.exists() else set()
     for file in sorted(files):
@@ -124,7 +124,7 @@ def must_know(plan: Plan, files: Iterable[Path]) -> None:
             raise LedgerError(
                 f"{file} holds a release of {plan.schema.dataset!r}; the ledger {plan.ledger} {state}, so that its "
                 "cost would be forgotten.  Put back the ledger that paid for it, or correct the ledger's path in the "
-                "plan; where a new budget was really granted, give --new-ledger, or another --out"
+                f"plan; where a new budget was really granted, {way_on}"
             )
 
 

@@ -36,7 +36,7 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool) -> None:
     fit(plan, seen)
     directory = out if out is not None else plan.path.with_name(f"{plan.path.stem}-report")
     if not new_ledger:
-        must_know(plan, (directory / "releases").glob("*.json"))
+        must_know(plan, (directory / "releases").glob("*.json"), "give --new-ledger, or another --out")
     session = opened(plan)
     with writing(directory):
         (directory / "releases").mkdir(parents=True, exist_ok=True)
