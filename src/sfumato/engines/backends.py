@@ -39,6 +39,7 @@ SETTINGS = {
     ),
 }
 OWN: WeakSet[Any] = WeakSet()  # connections that nobody else has
+PLAIN: WeakSet[Any] = WeakSet()  # those of them that hold only what was put there, and so no column with a collation
 
 
 def configured(backend: Any) -> Any:
@@ -60,6 +61,8 @@ def connected(database: Any = ":memory:", **options: Any) -> Any:
     """A DuckDB connection of our own, which spills to a private folder."""
     connection = ibis.duckdb.connect(database, temp_directory=str(private_folder()), **options)
     OWN.add(connection)
+    if database == ":memory:":
+        PLAIN.add(connection)
     return connection
 
 
@@ -72,12 +75,14 @@ def isolated(table: Any, numbers: Collection[str] | None = None, identifier: str
     """The same rows, of whose numbers (or all columns) no optimizer knows anything; on Spark, bad texts become `?`.
 
     DuckDB carries no statistics through TRY, wherever it moves an expression: extremes and null counts that a file or a
-    database claims reach no comparison.  A column's own collation is left behind too: texts are compared as bytes, so
-    that no row matches two labels and no two identifiers are one.  Spark cannot hand out bad texts; identifiers never
-    leave it.
+    database claims reach no comparison.  What others gave a column for its collation is left behind too: texts are
+    compared as bytes, so that no row matches two labels and no two identifiers are one.  Spark cannot hand out bad
+    texts; identifiers never leave it.
     """
-    if table.get_backend().name == "duckdb":
-        hidden = [name for name in table.columns if numbers is None or name in numbers or _is_text(table[name])]
+    backend = table.get_backend()
+    if backend.name == "duckdb":
+        texts = [] if backend in PLAIN else [name for name in table.columns if _is_text(table[name])]
+        hidden = [name for name in table.columns if numbers is None or name in numbers or name in texts]
         return table.mutate(**{name: _attempted(table[name]) for name in hidden}) if hidden else table
     plain = {name: _by_bytes(table[name], _cast_twice) for name in table.columns}
     return table.mutate(**{name: column if name == identifier else _valid(column) for name, column in plain.items()})
