@@ -9,6 +9,7 @@ import ast
 import hashlib
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,7 @@ def _is_all(node: ast.AST) -> bool:
     return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
 
 
+@cache
 def proven() -> dict[Path, Path]:
     """Each module that claims something, and where its proof must be."""
     mechanisms = [path for path in sorted((SOURCE / "mechanisms").glob("*.py")) if path.stem != "__init__"]
@@ -92,6 +94,7 @@ def proven() -> dict[Path, Path]:
     }
 
 
+@cache
 def claiming() -> dict[Path, Path]:
     """Every other module with a class that states a guarantee and draws, wherever it lives, and its note."""
     found = {}
@@ -103,6 +106,7 @@ def claiming() -> dict[Path, Path]:
     return found
 
 
+@cache
 def moving() -> dict[Path, Path]:
     """Every module of questions and synthesis that says how far one unit moves a vector or a score, and its note."""
     found = {}
