@@ -374,7 +374,7 @@ def test_refusals_name_the_argument_and_the_fix(tmp_path: Path) -> None:
     def plan(columns: Any, rows: Any = None, target: Any = spend) -> Any:
         return MarginalSynthesis.calibrate(schema, columns, target, rows)
 
-    with pytest.raises(UnsupportedQuery, match=r"'tags' must hold numbers or categories.*columns="):
+    with pytest.raises(UnsupportedQuery, match=r"'tags' must hold numbers, dates or categories.*columns="):
         plan(None)
     with pytest.raises(UnsupportedQuery, match=r"'many' has 100,001 categories.*other="):
         plan(["many"])

@@ -77,7 +77,7 @@ def test_the_client_needs_numpy_and_the_standard_library_only():
     else:
         raise SystemExit("the guard does not guard")
     extra = {name.split(".")[1] for name in sys.modules if name.startswith("sfumato.")}
-    assert extra <= {"disk", "errors", "numeric", "version", "privacy", "local"}, extra
+    assert extra <= {"arguments", "disk", "errors", "numeric", "version", "privacy", "local"}, extra
     """)
     run = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

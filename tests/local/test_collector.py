@@ -442,7 +442,7 @@ def test_every_question_returns_from_its_declaration(protocol):
         ({"name": ""}, "name must be"),
         ({"protocol": {"type": "magic"}}, "unknown protocol 'magic'"),
         ({"protocol": {"type": "ranges"}}, "lacks a part"),
-        ({"protocol": {"type": "grr", "epsilon": 1, "m": 3}}, "calibrated"),
+        ({"protocol": {"type": "grr", "epsilon": 1, "m": 3}}, "needs epsilon, k"),
         ({"labels": ["a"]}, "all 4 categories"),
         ({"extra": 1}, "not extra"),
     ],
