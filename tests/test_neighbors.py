@@ -204,8 +204,8 @@ def test_no_neighbors_cost_more_than_is_claimed():
 @pytest.mark.heavy
 def test_no_neighbors_cost_more_than_is_claimed_over_many_rounds():
     tried = Counter()
-    assert list(breaches(range(1000, 1300), tried=tried)) == []
-    assert tried.keys() >= OFFERED | {"NIM"}, OFFERED - tried.keys()
+    assert list(breaches(range(1000, 1120), tried=tried)) == []
+    assert tried.keys() >= OFFERED, OFFERED - tried.keys()
 
 
 # planted mistakes, each of a size that has been made
