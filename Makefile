@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
+export PYTHONDONTWRITEBYTECODE =  # compiled modules are kept: tests and demo start hundreds of processes
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fresh test-heavy test-spark check format audit bench clean
@@ -17,7 +18,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 
 demo: $(VENV)/.ready  ## Generate a sample table, preview, publish statistics, a curve and a synthetic table (in demo/)
 	$(BIN)/python examples/people.py demo
-	$(BIN)/sfumato plan demo/people.toml
+	$(BIN)/sfumato preview demo/people.toml
 	$(BIN)/sfumato publish demo/people.toml --out demo/report
 	$(BIN)/sfumato synthesize demo/people.toml --epsilon 1 --delta 1e-7 --column age --column state --column salary \
 		--out demo/synthetic.parquet
@@ -26,11 +27,11 @@ demo: $(VENV)/.ready  ## Generate a sample table, preview, publish statistics, a
 test: $(VENV)/.ready  ## All tests that need no system packages
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not heavy"
 
-test-fresh: $(VENV)/.ready  ## The same tests with fresh seeds
+test-fresh: $(VENV)/.ready  ## The same tests with fresh seeds and examples
 	SFUMATO_FRESH_SEEDS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not heavy"
 
 test-heavy: $(VENV)/.ready  ## Tests that take minutes each
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m heavy
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark" -o faulthandler_timeout=1800
 
 test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if there is none)
 	@command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
@@ -48,7 +49,7 @@ format: $(VENV)/.ready  ## Rewrite the code in the project's format
 	$(BIN)/ruff format .
 
 audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a summary table
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m heavy tests/auditing
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark" tests/auditing
 	cd tests/auditing && ../../$(BIN)/python -m sfumato.auditing own:TARGETS --seconds 20
 
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
@@ -56,7 +57,7 @@ bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in a
 	$(VENV)-bench/bin/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/pip install --quiet --requirement benchmarks/peers.txt
-	for figure in noise engine ledger accounting auditing geometry functions local synthesis; do \
+	for figure in noise engine joins ledger accounting auditing geometry functions local synthesis tables large_tables targets smooth_queries predictions covering accuracy certificates; do \
 		SFUMATO_PEER_PYTHON=$(VENV)-peers/bin/python $(VENV)-bench/bin/python benchmarks/$$figure.py --json \
 		|| exit 1; done
 

@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterator
 
 from dp_accounting.pld import privacy_loss_distribution as peer
 
-from sfumato.privacy.batch import Batch
-from sfumato.privacy.calibration import (
+from sfumato.accounting.batch import Batch
+from sfumato.accounting.calibration import (
     best_split,
     laplace_scale_for,
     printed_laplace_scale_for,
     real_laplace_scale_for,
 )
-from sfumato.privacy.composition import optimal_delta, optimal_epsilon
+from sfumato.accounting.composition import optimal_delta, optimal_epsilon
+from sfumato.accounting.lattice import discrete_laplace_law
+from sfumato.accounting.laws import GaussianLaw, LaplaceLaw, pure_law
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate, Pure
-from sfumato.privacy.lattice import discrete_laplace_law
-from sfumato.privacy.laws import GaussianLaw, LaplaceLaw, pure_law
 
 DELTA = 1e-6
 GAUSS, LAPLACE = GaussianLaw(1 / 50), LaplaceLaw(1 / 50)

@@ -73,8 +73,8 @@ class Aim:
 
     def expected(self) -> dict[tuple[str, ...], Any]:
         """The model's counts of every column and pair."""
-        from sfumato.synthesis.marginals.model import Model
-        from sfumato.synthesis.marginals.tree import JunctionTree
+        from sfumato.mechanisms.synthetic.marginals.model import Model
+        from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree
 
         names = list(self.domain.attributes)
         tree, potentials = JunctionTree.of(self.domain[name] for name in names), {}

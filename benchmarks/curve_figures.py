@@ -84,7 +84,7 @@ def covering(runs: int, rng: Rng) -> Iterator[Line]:
         inside = 0
         times = runs // part
         for _ in range(times):
-            low, high = asked.curve(mechanism.release(exact, rng), mechanism).band(points)
+            low, high = question.read(mechanism.release(exact, rng), mechanism).curve.band(points)
             inside += bool(((low <= truth) & (truth <= high)).all())
         share = inside / times
         yield f"bands that cover: {name}", share, "0.93 to 0.97", 0.93 <= share <= 0.97

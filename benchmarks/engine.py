@@ -159,9 +159,9 @@ def medians(folder: Path, size: Size) -> Iterator[Figure]:
     import pyarrow as pa
 
     import sfumato as sf
-    from sfumato.mechanisms.ranks import Ranks
-    from sfumato.mechanisms.recursive_quantiles import RecursiveQuantiles
+    from sfumato.mechanisms.selection.recursive_quantiles import RecursiveQuantiles
     from sfumato.queries import bind
+    from sfumato.queries.ranks import Ranks
     from sfumato.randomness import secure
 
     numbers = np.random.default_rng(1).uniform(0, 100, size.values)

@@ -20,11 +20,12 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from curve_figures import covering, densities
+from figures import Figure
 
-from sfumato.mechanisms.process_path import FunctionQuery, ProcessPath, density_sensitivity
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Approximate
 from sfumato.randomness import Rng, secure
+from sfumato.reference.process_path import FunctionQuery, ProcessPath, density_sensitivity
 from sfumato.sampling.processes import MarkovPath, Torus, grid_path, series_path, supremum_quantile
 from sfumato.sampling.processes.kernels import Gaussian, Matern12, Matern32, Matern52, Tensor
 
@@ -49,16 +50,6 @@ SIZES = {
     "usual": Size(largest=20, repeats=5, paths=10_000, runs=2000, peer=(50_000, 2000)),
     "full": Size(largest=22, repeats=11, paths=40_000, runs=10_000, peer=(200_000, 5000)),
 }
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure and its verdict; `holds` is None where there is no target."""
-
-    figure: str
-    value: float
-    target: str
-    holds: bool | None
 
 
 def _line(kernel: object, count: int, rng: Rng) -> None:

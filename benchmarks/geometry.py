@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
+from figures import Figure
 
 from sfumato.randomness import Rng, secure
 from sfumato.sampling.bodies import Hull, knorm, sampler
@@ -48,16 +49,6 @@ SIZES = {
     "usual": Size(draws=6000, compared=20_000, twenty=2000, rounds=3, redraws=8_000, steps=30_000),
     "full": Size(draws=10_000, compared=50_000, twenty=10_000, rounds=7, redraws=20_000, steps=100_000),
 }
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure and its verdict; `holds` is None where there is no target."""
-
-    figure: str
-    value: float
-    target: str
-    holds: bool | None
 
 
 def signs(n: int, d: int) -> Hull:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.ledger import Ledger, rules
-from sfumato.ledger.database import insert, writing
+from sfumato.ledger.database import LEDGER, insert
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.guarantees import Pure
 
@@ -130,7 +130,7 @@ def growth(directory: Path, size: Size) -> Iterator[Figure]:
 def fill(ledger: Ledger, entries: int) -> None:
     """Charges by the ledger's own rules in one transaction, since only the end is measured."""
     last = ledger.entries()[-1]
-    with writing(ledger.path) as connection:
+    with LEDGER.writing(ledger.path) as connection:
         for turn in range(entries):
             last = rules.charging(ledger.terms, last, f"fill {turn}", DIGEST, Pure(1e-3), ABOUT)
             insert(connection, last)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from figures import Figure
 from scipy import stats
 
 from sfumato.randomness import secure
@@ -54,16 +55,6 @@ SIZES = {
     "usual": Size(draws=1_000_000, repeats=15, peer=20_000, singles=20_000, selections=5_000),
     "full": Size(draws=1_000_000, repeats=60, peer=1_000_000, singles=100_000, selections=50_000),
 }
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure and its verdict; `holds` is None where there is no target or no peer."""
-
-    figure: str
-    value: float | str
-    target: str
-    holds: bool | None
 
 
 @dataclass(frozen=True)

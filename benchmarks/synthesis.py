@@ -24,18 +24,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from figures import Figure, show
 from scipy.optimize import minimize
 
 import sfumato as sf
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.privacy.conversions import concentrated_for
+from sfumato.queries import bind
 from sfumato.randomness import secure
-from sfumato.synthesis.marginals.mechanism import MarginalSynthesis
 
 EPSILON, DELTA = 1.0, 1e-9
 ORDERED = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
@@ -45,16 +47,6 @@ RECORDED = 0.0426  # AIM's error when it was left to end, on a busy machine with
 RAW = {"age": (17, 90), "fnlwgt": (0, 1_500_000), "education_num": (1, 16), "capital_gain": (0, 99_999),
        "capital_loss": (0, 5_000), "hours_per_week": (1, 99)}  # fmt: skip
 PEER = Path(__file__).with_name("aim_peer.py")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured figure and its verdict; `holds` is None where there is no target."""
-
-    figure: str
-    value: float | str
-    target: str
-    holds: bool | None
 
 
 @dataclass(frozen=True)
@@ -100,6 +92,17 @@ def adult(folder: Path) -> Adult:
     return Adult(list(domain), list(domain.values()), frame.to_numpy(dtype=np.int64))
 
 
+@dataclass(frozen=True)
+class Held:
+    """Rows in memory, as a view of a table."""
+
+    rows: list[dict[str, Any]]
+
+    def batches(self) -> Iterator[dict[str, Any]]:
+        """One pass."""
+        return iter(self.rows)
+
+
 def ours(table: Adult, target: Any, pairs: bool = True) -> tuple[Any, float]:
     """Synthetic rows and the seconds they took; without `pairs` every column by itself, for the whole budget."""
     start = time.perf_counter()
@@ -108,8 +111,8 @@ def ours(table: Adult, target: Any, pairs: bool = True) -> tuple[Any, float]:
     made: dict[str, Any] = {}
     for names in groups:
         part = target if pairs else sf.Concentrated(target.rho / len(table.names))
-        plan = MarginalSynthesis.calibrate(table.schema(), names, part, len(table.rows))
-        made |= plan.run(lambda: batches, secure()).rows
+        question = bind(sf.synthetic(names, rows=len(table.rows)), table.schema())
+        made |= MarginalSynthesis.calibrate(question, part).release(Held(batches), secure()).rows
     return np.stack([made[name] for name in table.names], axis=1), time.perf_counter() - start
 
 
@@ -224,7 +227,7 @@ def raw(folder: Path) -> Iterator[Figure]:
         start = time.perf_counter()
         made = session.synthesize(spend=spend, progress=False)
         seconds = time.perf_counter() - start
-    found = sf.compare(table, made)
+    found = made.compare(table)
     missing = float(abs(frame["workclass"].isna().mean() - made.to_pandas()["workclass"].isna().mean()))
     name = f"raw Adult, {len(spaces)} columns, under replacement"
     yield Figure(
@@ -268,9 +271,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     for figure in measured(options):
-        verdict = {True: "holds", False: "MISSED", None: ""}[figure.holds]
-        line = f"{figure.figure:95} {figure.value!s:>8}  {figure.target:28} {verdict}"
-        print(json.dumps(asdict(figure)) if options.json else line, flush=True)
+        show(figure, options.json)
 
 
 if __name__ == "__main__":

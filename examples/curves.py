@@ -15,7 +15,6 @@ import pyarrow as pa
 from people import people
 
 import sfumato as sf
-from sfumato.randomness import secure
 
 HOURS = [f"h{i:02d}" for i in range(24)]
 
@@ -48,11 +47,11 @@ def main() -> None:
     )
     session = sf.Session(table, budget=sf.Approximate(2.0, 1e-5), ledger=directory / "people.ledger")
     ages, spend = sf.density("age", bandwidth=3), sf.Approximate(1.0, 1e-6)
-    print(session.plan(ages, spend=spend))
+    print(session.preview(ages, spend=spend))
     release = session.release(ages, spend=spend)
     share, low, high = release.curve.integral(18, 65)
     print(f"of working age: {share:.1%}, between {low:.1%} and {high:.1%}")
-    print(f"five people who never lived: {np.sort(release.curve.sample(5, secure())).round(1).tolist()}")
+    print(f"five people who never lived: {np.sort(release.curve.sample(5, sf.reference.secure())).round(1).tolist()}")
     saved = sf.load(release.save(directory / "ages.json"))
     both = [one.curve.at(40.25)[0] for one in (release, saved)]
     print(f"the density at 40.25, as released and as loaded: {both[0]:.5f} {both[1]:.5f}")

@@ -38,7 +38,7 @@ def main() -> None:
     session = sf.Session(people, budget=sf.Pure(2.0), ledger=directory / "people.ledger")
 
     question = sf.mean("salary").by("state").where("age >= 18")
-    print(session.plan(question, spend=sf.Pure(0.5)), end="\n\n")  # free, from public quantities only
+    print(session.preview(question, spend=sf.Pure(0.5)), end="\n\n")  # free, from public quantities only
 
     release = session.release(question, spend=sf.Pure(0.5))
     low, high = release.interval(0.95)

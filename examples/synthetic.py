@@ -36,11 +36,11 @@ def main() -> None:
     )
     spend = sf.Approximate(1.0, 1e-6)
     session = sf.Session(people, budget=spend, ledger=directory / "people.ledger")
-    print(session.plan_synthesis(spend=spend), "\n")
+    print(session.preview(sf.synthetic(), spend=spend), "\n")
     made = session.synthesize(spend=spend)
     print(made, "\n")
     print(made.to_pandas().head(), "\n")
-    print(sf.compare(people, made))
+    print(made.compare(people))
     print("\nwritten to", made.save(directory / "synthetic.parquet"))
 
 

@@ -13,14 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.local.choosing import choose
-from sfumato.local.client import Client, encode_batch, join
-from sfumato.local.collection.collector import Collector
-from sfumato.local.collection.declaration import Collection
-from sfumato.local.collection.feeds import add_file
-from sfumato.privacy.guarantees import Pure
-from sfumato.randomness import secure
-from sfumato.report.local import plot_estimate, save_picture
+from sfumato import Pure
+from sfumato.local import Client, Collection, Collector, add_file, choose, encode_batch, join, secure
 
 PAGES = ("search", "news", "mail", "maps", "games", "other")
 SHARES = (0.38, 0.24, 0.16, 0.12, 0.06, 0.04)
@@ -58,7 +52,7 @@ def main() -> None:
     low, high = estimate.interval(0.95, joint=True)
     for row in zip(PAGES, estimate.consistent(), low, high, SHARES, strict=True):
         print("  {:8s} {:6.3f}   {:6.3f} to {:5.3f}   truth {:5.3f}".format(*row))
-    save_picture(plot_estimate(estimate), place / "browser.svg")
+    estimate.plot().save(place / "browser.svg")
 
 
 if __name__ == "__main__":

@@ -7,30 +7,29 @@ drawn from laws with known truth; nothing is read from `--data`.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from saying import finish, say
 
 import sfumato as sf
 from sfumato.mechanisms import NoisyCovariance, SubspaceIteration, ThresholdDatabase
+from sfumato.mechanisms.synthetic.query_bounds import query_bound
+from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
 from sfumato.planner import options
 from sfumato.queries import bind
 from sfumato.queries.components import UNIT
 from sfumato.queries.spectra import DIRECTION, spectrum
 from sfumato.randomness import seeded
-from sfumato.synthesis.calculators import net_exponent, net_sample_size, threshold_sample_size, trigonometric_exponents
-from sfumato.synthesis.distribution import distribution, query_bound
-from sfumato.synthesis.trigonometric import Trigonometric
-
-
-def say(figure: str, value: Any, target: Any = None, holds: bool | None = None, **more: Any) -> None:
-    """One line of the result."""
-    verdict = None if holds is None else bool(holds)
-    print(json.dumps({"figure": figure, "value": value, "target": target, "holds": verdict, **more}), flush=True)
+from sfumato.reference.calculators import (
+    net_exponent,
+    net_sample_size,
+    threshold_sample_size,
+    trigonometric_exponents,
+)
 
 
 def thresholds(runs: int) -> None:
@@ -161,13 +160,13 @@ def trigonometric(sizes: tuple[int, ...], runs: int) -> None:
 def worst(schema: sf.Schema, frame: pd.DataFrame, queries: list[Any], runs: int) -> float:
     """The mean over runs of the worst error; every query's own bound is checked on the way."""
     names = list(frame)
-    mechanism = Trigonometric.calibrate(schema, names, sf.Pure(1.0), smoothness=4)
-    exact = mechanism.answer(sf.read(frame, schema=schema))
+    mechanism = Trigonometric.calibrate(bind(sf.trigonometric(names), schema), sf.Pure(1.0))
+    exact = mechanism.take(sf.read(frame, schema=schema))
     truths = [query.details.values(frame.to_numpy() / 50 - 1).mean() for query in queries]
     errors = []
     for s in range(runs):
         output = mechanism.release(exact, seeded(s))
-        found = distribution(mechanism, output)
+        found = mechanism.distribution(output)
         away = [abs(found.evaluate(q) - truth) for q, truth in zip(queries, truths, strict=True)]
         errors.append(max(away))
     bound = query_bound(mechanism, output, found, queries[0])
@@ -191,6 +190,7 @@ def main() -> None:
     bodies(min(runs, 20))
     chooser()
     trigonometric((300, 3_000) if chosen.quick else (300, 1_000, 3_000, 10_000, 30_000), runs if chosen.full else 5)
+    finish()
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import itertools
 import math
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,32 +20,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from saying import finish, say
 
 import sfumato as sf
 from sfumato.bounds.record import discrete_record_error, printed_record_error, record_error
 from sfumato.mechanisms import Laplace
-from sfumato.mechanisms.additive import Vector
+from sfumato.mechanisms.noise.additive import Vector
+from sfumato.mechanisms.sanitized import Sanitization
+from sfumato.mechanisms.sanitized.categories import Responses
+from sfumato.mechanisms.sanitized.numbers import Noised
 from sfumato.privacy.gaussian import gaussian_delta, gaussian_sigma
 from sfumato.privacy.guarantees import Approximate, Guarantee
-from sfumato.publishing.sanitized import Sanitizing
+from sfumato.queries import bind
 from sfumato.randomness import seeded
 from sfumato.release import Provenance
-from sfumato.sanitization import Sanitization
-from sfumato.sanitization.asking import against_asking
-from sfumato.sanitization.categories import Responses
-from sfumato.sanitization.numbers import Noised
+from sfumato.release.asking import against_asking
+from sfumato.release.sanitized import SanitizedTable
 
 NUMBERS = [(0.1, 0.1, 14589, 9642, 640), (2.0, 0.5, 1112, 885, 89), (11.0, 0.7, 245, 223, 0.0075)]
 STATES = [(0.1, 0.1, 0.12, 0.879), (2.0, 0.5, 0.57, 0.432), (7.0, 0.6, 0.98, 0.016)]
+SEEDS = itertools.count()
 SEEN = 2996  # the diameter that the document read off its data
 PEOPLE = 1000
 LOW, HIGH = 1500, 4500
 COMMON = {"TX": 0.114, "CA": 0.102, "NY": 0.063, "FL": 0.055, "OH": 0.04, "IL": 0.035}
-
-
-def say(figure: str, value: Any, target: Any = None, holds: bool | None = None, **more: Any) -> None:
-    """One line of the result."""
-    print(json.dumps({"figure": figure, "value": value, "target": target, "holds": holds, **more}), flush=True)
 
 
 def population(seed: int = 0) -> tuple[pa.Table, sf.Schema]:
@@ -64,8 +61,16 @@ def population(seed: int = 0) -> tuple[pa.Table, sf.Schema]:
 def sanitized(table: pa.Table, schema: sf.Schema, part: Any, spend: Guarantee, seed: int) -> Any:
     """A table sanitized record by record, from a repeatable generator: for figures only."""
     provenance = Provenance(schema.dataset, "row", "", "", "", 0, "")
-    recipe = Sanitizing(Sanitization(schema, (part,)), spend)
-    return recipe.publish("figure", sf.read(table, schema=schema), seeded(seed), provenance)
+    made = Sanitization(bind(sf.sanitized(part.columns), schema), (part,))
+    output = made.release(made.take(sf.read(table, schema=schema)), seeded(seed))
+    return SanitizedTable.of(
+        "figure", made.query, made, output, made.guarantee(), made.certificate(), provenance, spend
+    )
+
+
+def calibrated(schema: sf.Schema, columns: list[str] | None, spend: Guarantee) -> Sanitization:
+    """The randomizer with the least spread."""
+    return Sanitization.calibrate(bind(sf.sanitized(columns), schema), spend)
 
 
 def tables_of_numbers(runs: int) -> None:
@@ -82,7 +87,7 @@ def tables_of_numbers(runs: int) -> None:
         drawn = sanitized(table, schema, part, spend, 1).rows["salary"].to_numpy().astype(np.float64)
         true = (table["salary"].to_numpy() - LOW)[:, None].astype(np.int64)
         deviations = np.concatenate([np.abs(part.release(true, seeded(100 + run)) - true) for run in range(runs)])
-        hidden = Sanitizing.of(schema, ["salary"], spend).randomizer
+        hidden = calibrated(schema, ["salary"], spend)
         say(f"table 2, scale at epsilon = {epsilon:g}, delta = {delta:g}", {"printed": as_printed, "least": exact},
             {"printed": printed, "least": least}, holds, mean_deviation=float(deviations.mean()))  # fmt: skip
         say(f"table 3, sanitized at epsilon = {epsilon:g}, delta = {delta:g}", _summary(drawn))
@@ -109,7 +114,7 @@ def tables_of_categories(runs: int) -> None:
     for epsilon, delta, keep, bound in STATES:
         spend = Approximate(epsilon, delta)
         part = Responses.calibrate("state", schema.space("state"), spend)  # type: ignore[arg-type]
-        hidden = Sanitizing.of(schema, ["state"], spend).randomizer.parts[0]
+        hidden = calibrated(schema, ["state"], spend).parts[0]
         say(f"table 5, truth kept at epsilon = {epsilon:g}, delta = {delta:g}", part.response.keep, keep,
             round(part.response.keep, 2) == keep, in_random_order=1 - hidden.mean_error)  # fmt: skip
         drawn = sanitized(table, schema, part, spend, 7)
@@ -131,7 +136,7 @@ def sanitizing_against_asking() -> None:
     _, schema = population()
     questions = [sf.mean("salary"), sf.count().where("state == 'TX'"), sf.histogram("state")]
     for spend in (sf.Pure(1.0), Approximate(1.0, 1e-6)):
-        randomizer = Sanitizing.of(schema, None, spend).randomizer
+        randomizer = calibrated(schema, None, spend)
         for row in against_asking(randomizer, questions, spend):
             value = {"sanitized": row.sanitized, "alone": row.asked_alone, "with a third": row.asked_with_share}
             route = "shuffled" if randomizer.shuffled else "record by record"
@@ -151,10 +156,8 @@ def two_modes(n: int, seed: int = 0) -> np.ndarray:
 
 @contextlib.contextmanager
 def asking(table: pa.Table, schema: sf.Schema, budget: Guarantee | None = None) -> Iterator[sf.Session]:
-    """A session with a ledger that nobody keeps."""
-    with tempfile.TemporaryDirectory() as place:
-        spend = budget or Approximate(1e6, 0.9)
-        yield sf.Session(sf.read(table, schema=schema), budget=spend, ledger=Path(place) / "ledger")
+    """A laboratory with the next seed: what it answers is not private, and the same in every run of this script."""
+    yield sf.reference.lab(table, schema, budget=budget or Approximate(1e6, 0.9), seed=next(SEEDS))
 
 
 def one_column(values: np.ndarray, low: float, high: float, step: float) -> tuple[pa.Table, sf.Schema]:
@@ -258,12 +261,15 @@ def real_column(directory: Path, places: Path | None) -> None:
     points = np.linspace(0, 100, 2001)
     truth = smoothed(np.clip(values, 0, 100), points, 2.0)
     with asking(table, schema) as session:
-        release = session.release(sf.density("x", bandwidth=2.0), spend=Approximate(1.0, 1e-6))
-    off = float(np.abs(release.curve.at(points) - truth).max())
+        drawn = [session.release(sf.density("x", bandwidth=2.0), spend=Approximate(1.0, 1e-6), name=f"draw {i}")
+                 for i in range(20)]  # fmt: skip
+    release = drawn[0]
+    off = np.array([np.abs(one.curve.at(points) - truth).max() for one in drawn])
+    inside = float((off <= release.curve.half_width(0.95)).mean())
     share, low, high = release.curve.integral(10, 20)
     within = float(((values >= 10) & (values <= 20)).mean())
-    say("earnings, largest error of the density", off, release.curve.half_width(0.95),
-        off <= release.curve.half_width(0.95))  # fmt: skip
+    say("earnings, share of 20 densities that stay within their 95 % band", inside, 0.8, inside >= 0.8,
+        largest_errors=[float(off.min()), float(off.max())], band=release.curve.half_width(0.95))  # fmt: skip
     say("earnings, share from 10 to 20", {"released": share, "low": low, "high": high, "true": within},
         note="the released share is of the smoothed law")  # fmt: skip
     draw(release.curve.plot(truth=lambda at: np.interp(at, points, truth)), places, "earnings")
@@ -364,8 +370,6 @@ def main() -> None:
     parser.add_argument("--plots", type=Path, help="a folder for SVG and PNG")
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     chosen = parser.parse_args()
-    if not (chosen.data / "bounds.csv").exists():
-        parser.error(f"there is no data in {chosen.data}; name the folder with --data DIR")
     if chosen.plots is not None:
         chosen.plots.mkdir(parents=True, exist_ok=True)
     runs = 2 if chosen.quick else 50 if chosen.full else 10
@@ -375,9 +379,12 @@ def main() -> None:
     document_noise()
     figures(chosen.plots)
     falling(runs, chosen.plots)
+    if not (chosen.data / "bounds.csv").exists():
+        parser.error(f"the rest needs real data, and there is none in {chosen.data}; name the folder with --data DIR")
     real_column(chosen.data, chosen.plots)
     household(chosen.data, runs, chosen.plots)
     other_curves(chosen.data, runs)
+    finish()
 
 
 if __name__ == "__main__":

@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from saying import finish, say
 
 import sfumato as sf
 from sfumato.bounds import metric_mean_norm, volume_radius
 from sfumato.bounds.workloads import certify_workload
 from sfumato.mechanisms import NIM, NoiseBody
-from sfumato.mechanisms.noise_body import Columns
+from sfumato.mechanisms.geometry.noise_body import Columns
+from sfumato.mechanisms.noise.measuring import Measured
 from sfumato.planner import options
 from sfumato.privacy.guarantees import Pure
 from sfumato.queries import bind
@@ -38,11 +40,6 @@ AGES = (22, 38)
 REPLACED = AGES[1] - AGES[0]
 EVERYTHING = frozenset({"mixing", "real-arithmetic"})
 FINE = 1000  # lattice points in one unit of a matrix, where continuous laws are compared
-
-
-def say(figure: str, value: Any, target: Any = None, holds: bool | None = None, **more: Any) -> None:
-    """One line of the result."""
-    print(json.dumps({"figure": figure, "value": value, "target": target, "holds": holds, **more}), flush=True)
 
 
 def signs(d: int, n: int, seed: int = 0) -> np.ndarray:
@@ -185,9 +182,11 @@ def measured_error(question: Any, mechanism: Any, releases: int = 60) -> float:
     """The root mean square of a row over releases of one table."""
     counts = np.full(question.linear.cells, 1000)
     truth = question.linear.apply(counts)
-    exact = counts if getattr(mechanism, "on_histogram", False) else truth
-    read = question.read_by(mechanism)
-    gaps = [read.estimate(mechanism.release(exact, seeded(i))) / question.units - truth for i in range(releases)]
+    exact = counts if isinstance(mechanism, Measured) else truth
+    gaps = [
+        question.read(mechanism.release(exact, seeded(i)), mechanism).estimates / question.units - truth
+        for i in range(releases)
+    ]
     return float(np.sqrt(np.mean(np.square(gaps))))
 
 
@@ -246,9 +245,8 @@ def prefix_once(exponent: int) -> None:
         pq.write_table(pa.table({"x": values}), Path(place) / "t.parquet")
         schema = sf.Schema({"x": sf.Interval(0, cells - 1, step=1)})
         started = time.perf_counter()
-        session = sf.Session(sf.read(Path(place) / "t.parquet", schema=schema), budget=Pure(2.0),
-                             ledger=Path(place) / "l.ledger")  # fmt: skip
-        preview = session.plan(sf.prefix("x"), spend=Pure(1.0))
+        session = sf.reference.lab(Path(place) / "t.parquet", schema, budget=Pure(2.0), seed=exponent)
+        preview = session.preview(sf.prefix("x"), spend=Pure(1.0))
         release = session.release(sf.prefix("x"), spend=Pure(1.0))
         seconds = time.perf_counter() - started
     truth = np.cumsum(np.bincount(values, minlength=cells))
@@ -323,6 +321,7 @@ def main() -> None:
     costs = prefix_growth((12, 14, 16) if chosen.quick else (12, 14, 16, 18, 20))
     if chosen.plots:
         plots(chosen.plots, table, grown, costs)
+    finish()
 
 
 if __name__ == "__main__":

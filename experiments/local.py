@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import json
 import math
 import time
 from collections import Counter
@@ -18,7 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from saying import finish, say
 
+from sfumato.accounting.blankets import Blanket
+from sfumato.accounting.channels import Channel
+from sfumato.accounting.shuffling import shuffled_epsilon
 from sfumato.bounds import count_mean_square
 from sfumato.bounds.minimax import (
     asymptotic_frequency_error,
@@ -34,19 +37,11 @@ from sfumato.local.optimal import least_mean_variance
 from sfumato.local.protocols import Duchi, Hybrid, LocalLaplace, OptimizedWindow, Piecewise
 from sfumato.local.questions import Sets
 from sfumato.local.tallying import tally
-from sfumato.privacy.blankets import Blanket
-from sfumato.privacy.channels import Channel
 from sfumato.privacy.guarantees import Pure
-from sfumato.privacy.shuffling import shuffled_epsilon
 from sfumato.randomness import Rng, seeded
 
 NUMBERS = (Duchi, Piecewise, Hybrid, OptimizedWindow, LocalLaplace)
 CHUNK = 1 << 20  # people randomized at once
-
-
-def say(figure: str, value: Any, target: Any = None, holds: bool | None = None, **more: Any) -> None:
-    """One line of the result."""
-    print(json.dumps({"figure": figure, "value": value, "target": target, "holds": holds, **more}), flush=True)
 
 
 def warner() -> None:
@@ -282,7 +277,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a line (the only form)")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--plots", type=Path)
     chosen = parser.parse_args()
     warner()
@@ -300,6 +295,7 @@ def main() -> None:
     words(chosen.data, epsilons)
     if chosen.plots:
         plots(chosen.plots, frequencies, numbers, models)
+    finish()
 
 
 if __name__ == "__main__":

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from saying import say
 from scipy.special import erf
 
 SIGMAS = (2, 4, 6, 8, 10)
@@ -30,13 +28,6 @@ SETS = {  # code: file, at most so many columns, the document's table it is comp
     "flights": ("flights_100k", 8, "CSN"),
     "watch": ("watch_imu", 28, "PAM"),
 }
-
-
-def say(figure: str, value: Any, target: Any = None, holds: bool | None = None, **more: Any) -> None:
-    """One line of the result."""
-    line = {"figure": figure, "value": value, "target": target, "holds": holds, **more}
-    sys.stdout.write(json.dumps(line) + "\n")
-    sys.stdout.flush()
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What `make check` asks of the repository beyond lint and types: versions agree, nothing foreign is tracked."""
+"""What `make check` asks of the repository beyond lint and types: versions agree, nothing foreign or half merged."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 INSTALLING = ("constraints.txt", "pyproject.toml", "Makefile", ".ci/run")  # packages come by name, never by address
+CONFLICT = re.compile(r"^(<{7}|[|]{7}|>{7})(?: |$)", re.MULTILINE)  # seven equals signs may underline a heading
 
 
 def problems() -> list[str]:
@@ -21,14 +23,21 @@ def problems() -> list[str]:
     versions = {"pyproject.toml": project, "version.py": code and code[1], "CHANGELOG.md": news and news[1]}
     if len(set(versions.values())) != 1:
         found.append(f"versions differ: {versions}")
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in listed.split():
+    for selected in re.findall(r"/pytest .*-m (\S+|\".*?\")(?: |$)", (ROOT / "Makefile").read_text(), re.MULTILINE):
+        if "spark" not in selected:
+            found.append(f"the Makefile runs {selected} and does not say whether tests on Spark, which it installs elsewhere, are among them")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tests = Counter(Path(name).name for name in listed if re.fullmatch(r"tests/.*test_[^/]*[.]py", name))
+    found += [f"{count} files are called {name}: pytest reads one" for name, count in tests.items() if count > 1]
+    for name in listed:
         path = ROOT / name
         if path.name == Path(__file__).name or not path.is_file() or path.suffix in {".png", ".svg"}:
             continue
         text = path.read_text(errors="replace")
         places = {str(ROOT.parent) + "/", str(Path.home()) + "/"} - {"/", "//"}
         found += [f"{name} names a place of this machine" for place in places if place in text]
+        if CONFLICT.search(text):
+            found.append(f"{name} holds both sides of a conflict: it was merged by half")
         if name in INSTALLING and re.search(r"index-url|https?://", text):
             found.append(f"{name} holds a download address")
         if name.startswith("src/") and text.count("\n") > 400:

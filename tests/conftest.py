@@ -1,22 +1,45 @@
-"""Seeds: fixed in each test, or all moved by one fresh offset with `make test-fresh`, which is printed."""
+"""Seeds: fixed in each test, or moved by one fresh offset with `make test-fresh`, which is printed.
+
+Hypothesis follows: its examples are those of the test's name alone, or fresh ones.  So does the secure generator: its
+keys, which come from the operating system, come from the name of the test or of the fixture that asks, so that a
+release's noise is the same at each run, whatever ran before; only other processes, and the generator's own tests, have
+true keys.  Audits
+end after seconds of the processor, not of the clock, so that a busy machine finds what an idle one does.  What
+collection has imported stays for good, so the collector of garbage does not walk through it again: that took a twelfth
+of the time.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from hypothesis import settings
 
+from seeding import FRESH, keyed
 from sfumato.randomness import SeededRng
 
-FRESH = "SFUMATO_FRESH_SEEDS"
+TRUE_KEYS = "tests/test_randomness.py"
+OWN_SEEDS = (  # they compare with what was drawn elsewhere
+    "tests/mechanisms/test_golden.py",
+    "tests/reference/test_laboratory.py",
+    "tests/test_without_compiler.py",
+)
 
 collect_ignore_glob = ["*conftest.py"]  # they hold no doctests, and share a name
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Move every seed by the offset; `SFUMATO_FRESH_SEEDS=1` draws one, another number repeats a run."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers inherit it: threads of theirs wait for one another's cores
     wanted = os.environ.get(FRESH)
+    settings.register_profile("sfumato", derandomize=wanted is None, database=None, deadline=None)
+    settings.load_profile("sfumato")
     if wanted is None:
         return
     if wanted == "1":
@@ -24,12 +47,49 @@ def pytest_configure(config: pytest.Config) -> None:
     offset, original = int(wanted), SeededRng.__init__
 
     def moved(self: SeededRng, seed: int) -> None:
-        original(self, seed + offset)
+        original(self, seed + (0 if os.environ.get("PYTEST_CURRENT_TEST", "").startswith(OWN_SEEDS) else offset))
 
     SeededRng.__init__ = moved  # type: ignore[method-assign]
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Nothing that is imported is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """From here on, only what tests make may be; audits are given seconds of the processor."""
+    from sfumato.auditing import clock
+
+    clock.now = time.process_time
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Extensions that count what they leave behind find everything freed."""
+    gc.unfreeze()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """How to repeat a run with fresh seeds."""
     wanted = os.environ.get(FRESH)
     return None if wanted is None else f"seeds moved by {wanted}; repeat with {FRESH}={wanted}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Iterator[None]:
+    """What several tests share does not depend on which of them comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with contextmanager(keyed)(f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param', '')}"):
+        return (yield)
+
+
+@pytest.fixture(autouse=True)
+def keys(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test's keys are its name's."""
+    if request.node.nodeid.startswith(TRUE_KEYS):
+        yield
+    else:
+        yield from keyed(request.node.nodeid)

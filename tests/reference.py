@@ -1,26 +1,42 @@
 """A slow engine that is easy to believe: plain Python over a list of rows, coerced by `space.coerce` alone."""
 
+import dataclasses
+import math
 from collections import Counter
 from fractions import Fraction
 
 from sfumato.engines.bounding import MULTIPLIER, PRIME, SHIFT
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Frequencies
-from sfumato.queries.predicates import Between, Both, Contains, Either, Negated, OneOf
-from sfumato.spaces import Categories, Dates, Integers, Interval, Subsets
+from sfumato.queries.limits import ends_of
+from sfumato.queries.predicates import Between, Both, Contains, Either, Missing, Negated, OneOf, Starts
+from sfumato.spaces import Box, Categories, Dates, Integers, Interval, Subsets, TimeOfDay, codes
 
 
-def answer(rows, statistic, schema):
-    """Totals as lists, or a Counter of (cell, value), or a Counter of texts."""
-    kept = [row for row in counted(rows, schema) if holds(statistic.where, row, schema)]
+def answer(rows, statistic, schema, computed=None):
+    """Totals as lists, or a Counter of (cell, value), or a Counter of texts.
+
+    `computed` maps the names of derived columns to functions of a row of plain values.
+    """
+    conditions = [statistic.where, *(measure.where for measure in getattr(statistic, "measures", ()))]
+    tested = [test.column for one in conditions if one is not None for test in one.tests()]
+    return answered(counted(rows, schema, tested), statistic, schema, computed)
+
+
+def answered(bounded, statistic, schema, computed=None):
+    """The same from rows that are coerced and bounded already."""
+    kept = [row | derived(row, schema, computed) for row in bounded] if computed else bounded
+    kept = [row for row in kept if holds(statistic.where, row, schema)]
+    limited = isinstance(schema.unit, Person) and schema.unit.groups is not None
+    if limited and isinstance(statistic, Aggregation):
+        return within_groups(kept, statistic, schema)
     if isinstance(statistic, Aggregation):
         totals = [[0] * statistic.cells.count for _ in statistic.measures]
         for row in kept:
             cell = cell_of(row, statistic.cells, schema)
             for total, measure in zip(totals, statistic.measures, strict=True):
-                if cell is not None and (measure.column is None or row[measure.column] is not None):
-                    low = schema.space(measure.column).lattice.low if measure.column else 0
-                    total[cell] += (row[measure.column] - low) ** measure.power if measure.power else 1
+                if cell is not None:
+                    total[cell] += summand(row, measure, schema)
         return totals
     if isinstance(statistic, Frequencies):
         return frequencies(kept, statistic, schema)
@@ -29,8 +45,38 @@ def answer(rows, statistic, schema):
     return Counter(text for _, text in holders if text is not None)
 
 
+def summand(row, measure, schema):
+    """What a row adds to a measure."""
+    factors = [(row[column], schema.space(column), power) for column, power in measure.factors]
+    if any(value is None for value, _, _ in factors) or not holds(measure.where, row, schema):
+        return 0
+    return math.prod((value - space.lattice.low) ** power if power else 1 for value, space, power in factors)
+
+
+def within_groups(kept, statistic, schema):
+    """Totals of what counts of each person in each of its first groups; rows come in the order of their places."""
+    unit, totals, people = schema.unit, [[0] * statistic.cells.count for _ in statistic.measures], {}
+    for row in kept:
+        cell = cell_of(row, statistic.cells, schema)
+        if cell is not None:
+            people.setdefault(row["_unit"], {}).setdefault(cell, []).append(row)
+    for groups in people.values():
+        for cell, own in list(groups.items())[: unit.groups]:
+            for total, measure in zip(totals, statistic.measures, strict=True):
+                if unit.total is not None:
+                    low, high = ends_of(schema, measure.column)
+                    added = sum(row[measure.column] for row in own if row[measure.column] is not None)
+                    total[cell] += min(max(added, low), high) - low if measure.power else 1
+                    continue
+                total[cell] += sum(summand(row, measure, schema) for row in own[: unit.rows])
+    return totals
+
+
 def frequencies(kept, statistic, schema):
     """How often each value, or position of an item, occurs in each cell."""
+    if statistic.column is None:
+        numbers = Counter(row["_unit"] for row in kept)
+        return Counter((0, min(rows, int(schema.unit.total[1]))) for rows in numbers.values())
     space, found = schema.space(statistic.column), Counter()
     for row in kept:
         cell, value = cell_of(row, statistic.cells, schema), row[statistic.column]
@@ -43,28 +89,78 @@ def frequencies(kept, statistic, schema):
     return found
 
 
-def counted(rows, schema):
-    """The coerced rows; of each person, the first m by the public order.  Numbers become lattice indices."""
+def derived(row, schema, computed):
+    """The derived columns of a row, from its coerced values as plain ones."""
+    plain = {}
+    for name, space in schema.columns.items():
+        value = row[name]
+        if isinstance(space, Dates):
+            plain[name] = None if value is None else space.date(value)
+        elif isinstance(space, Interval | Integers):
+            plain[name] = None if value is None else float(value * space.lattice.step)
+        else:
+            plain[name] = value
+    plain["blank"] = row["_blank"]
+    values = {name: function(plain) for name, function in computed.items()}
+    row["_blank"] |= {name: value is None for name, value in values.items()}
+    return {name: coerced(value, schema.space(name)) for name, value in values.items()}
+
+
+def blank(value, space):
+    """Whether nothing stands there, before `missing` takes its place; an unknown category is something."""
+    if isinstance(space, Categories):
+        return codes.blank(value) or space._coded(value)
+    if isinstance(space, Interval | Integers | TimeOfDay):
+        space = dataclasses.replace(space, missing=None)
+    return space.coerce(value) is None
+
+
+def counted(rows, schema, tested=()):
+    """The coerced rows; of each person, the first m by the public order.  Numbers become lattice indices.
+
+    Rows that tie are told apart by whether anything stands in the columns that are `tested`.
+    """
     people, plain = {}, []
     for raw in rows:
-        row = {name: coerced(raw[name], space) for name, space in schema.columns.items()}
+        flat = {name: stored(raw, path) for name, path in schema.paths.items()}
+        row = {name: coerced(flat[name], space) for name, space in schema.held.items()}
+        row["_blank"] = {name: blank(flat[name], space) for name, space in schema.held.items()}
+        row |= {f"{name}[{i}]": entry for name, space in schema.held.items() if isinstance(space, Box)
+                for i, entry in enumerate(row[name] or [None] * space.size)}  # fmt: skip
         row["_unit"] = raw[schema.unit.column] if isinstance(schema.unit, Person) else None
         plain.append(row)
         people.setdefault(row["_unit"], []).append(row)
     if not isinstance(schema.unit, Person):
         return plain
     people.pop(None, None)
-    return [row for own in people.values() for row in sorted(own, key=lambda r: place(r, schema))[: schema.unit.rows]]
+    most = schema.unit.rows if schema.unit.groups is None else None
+    ties = [name for name in schema.held if name in tested]
+
+    def order(row):
+        return place(row, schema), [row["_blank"][name] for name in ties]
+
+    return [row for own in people.values() for row in sorted(own, key=order)[:most]]
+
+
+def stored(row, path):
+    """The value at a path of names; None where nothing, or no mapping, is on the way."""
+    for name in path:
+        row = row.get(name) if isinstance(row, dict) else None
+    return row
 
 
 def coerced(value, space):
-    """`space.coerce`, with a number as the index of its point."""
+    """`space.coerce`, with a number as the index of its point, and an array as those of its entries."""
     point = space.coerce(value)
+    if isinstance(space, Box):
+        return None if point is None else tuple(round(Fraction(entry) / space.entries.step) for entry in point)
+    if isinstance(space, TimeOfDay):
+        return None if point is None else round(Fraction(space.number(point)) / space.lattice.step)
     if isinstance(space, Dates) and point is not None:
-        return space.day(point)
+        return space.number(point)
     if point is None or not isinstance(space, Interval | Integers):
         return point
-    return space.day(point) if isinstance(space, Dates) else round(Fraction(point) / space.lattice.step)
+    return space.number(point) if isinstance(space, Dates) else round(Fraction(point) / space.lattice.step)
 
 
 def position(value, space):
@@ -79,9 +175,13 @@ def position(value, space):
 def place(row, schema):
     """A row's place among those of its person."""
     numbers, texts = [], []
-    for name, space in schema.columns.items():
+    for name, space in schema.held.items():
         value = row[name]
-        if isinstance(space, Interval | Integers):
+        if isinstance(space, Box):
+            above = [] if value is None else [entry - space.entries.low for entry in value]
+            numbers.append(0 if value is None else sum(above) + 1)
+            texts.append("\x1f".join(map(str, above)).encode())
+        elif isinstance(space, Interval | Integers | TimeOfDay):
             numbers.append(0 if value is None else value - space.lattice.low + 1)
         elif isinstance(space, Categories):
             numbers.append(0 if value is None else space.values.index(value) + 1)
@@ -117,6 +217,8 @@ def holds(condition, row, schema):
         return holds(condition.one, row, schema) or holds(condition.other, row, schema)
     if isinstance(condition, Negated):
         return not holds(condition.one, row, schema)
+    if isinstance(condition, Missing):
+        return row["_blank"][condition.column]
     value = row[condition.column]
     if value is None:
         return False
@@ -124,6 +226,8 @@ def holds(condition, row, schema):
         return condition.low <= value <= condition.high
     if isinstance(condition, OneOf):
         return value in condition.labels
+    if isinstance(condition, Starts):
+        return value[: len(condition.prefix)] == condition.prefix
     assert isinstance(condition, Contains)
     return condition.item in value
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
-from sfumato.queries import bins, col, count, discovered, histogram, mean, quantiles, sum, top, variance
-from sfumato.schema import Schema
+from sfumato.queries import bins, col, count, discovered, histogram, items, mean, quantiles, sum, top, variance
 from sfumato.spaces import Categories, Integers, Interval, Subsets, Texts
+from sfumato.spaces.schema import Schema
 
 STEPS = (0.1, 0.25, 3, 1e-4, 1, 7, 0.01, 1e-9, 1000)
 LABELS = ("a", "b", "", " a", "é", "日本", "A", "nan", "x'y", "0")
@@ -175,7 +175,16 @@ def groupings(draw, schema):
 @st.composite
 def queries(draw, schema):
     """Every kind of question, filtered and grouped."""
-    asked = [count(), sum("x"), mean("x"), variance("x"), quantiles("x", [0.25, 0.5]), top("h", 1), top("c", 1)]
+    asked = [
+        count(),
+        sum("x"),
+        mean("x"),
+        variance("x"),
+        quantiles("x", [0.25, 0.5]),
+        top("h", 1),
+        items("h"),
+        top("c", 1),
+    ]
     keys = draw(groupings(schema))
     query = draw(st.sampled_from([*(question.by(*keys) for question in asked), histogram(*(keys or ("c",))),
                                   count().by(discovered("k"))]))  # fmt: skip

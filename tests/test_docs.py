@@ -1,4 +1,4 @@
-"""Documentation that is not executed lies: every Python block of the README and the guide runs here."""
+"""Documentation that is not executed lies: every Python block of the README, the guide and the formats runs here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("guide/*.md"), *(ROOT / "docs").glob("formats/*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
@@ -53,8 +53,23 @@ def test_every_public_name_occurs_in_executed_code() -> None:
 
     code = "\n".join(block for page in PAGES for block in BLOCK.findall(page.read_text()))
     shown = set(re.findall(r"\bsf\.(\w+)", code))
-    left = set(sfumato.__all__) - shown - {"__version__", "Box", "Record"}  # the two that no question reads yet
+    left = set(sfumato.__all__) - shown - {"__version__"}
     assert not left, f"no page shows {sorted(left)} in code"
+
+
+FACADES = ("accounting", "auditing", "errors", "local", "reference")
+
+
+def test_pages_and_examples_import_nothing_deeper_than_the_package_and_its_facades() -> None:
+    code = {page.name: "\n".join(BLOCK.findall(page.read_text())) for page in PAGES}
+    code |= {example.name: example.read_text() for example in (ROOT / "examples").glob("*.py")}
+    taken = re.compile(r"^\s*(?:from|import) (sfumato[\w.]*)", re.MULTILINE)
+    found = {(name, module) for name, text in code.items() for module in taken.findall(text)}
+    assert len(found) > 10
+    deep = sorted(
+        (name, module) for name, module in found if module.split(".")[1:] not in [[], *([f] for f in FACADES)]
+    )
+    assert deep == []
 
 
 def test_every_file_format_is_described() -> None:
@@ -70,3 +85,12 @@ def test_every_file_format_is_described() -> None:
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_page_of_certificates_leads_from_every_bound_of_a_release_to_a_proof() -> None:
+    from sfumato.bounds import curves, ratios, selection, tables
+
+    page = (ROOT / "docs" / "guide" / "certificates.md").read_text().split("## Which proof", 1)[1]
+    begun = [line.split("|")[1].strip().removesuffix(" ...") for line in page.splitlines() if "../proofs/" in line]
+    for module in (curves, ratios, selection, tables):
+        assert any(module.NAME.startswith(name) for name in begun), module.NAME

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.archive import load, read
 from sfumato.ledger import Ledger
 from sfumato.local.client import Budget
 from sfumato.local.collection.collector import Collector
@@ -23,6 +22,7 @@ from sfumato.local.questions.longitudinal import Diary, Longitudinal
 from sfumato.plans import read_plan
 from sfumato.privacy.guarantees import guarantee_from, to_record
 from sfumato.queries.functions.question import SHOWN
+from sfumato.release.archive import load, read
 
 OLD = Path(__file__).parent / "fixtures/v0_2_0"
 MANIFEST = json.loads((OLD / "manifest.json").read_text())
@@ -33,7 +33,7 @@ LEDGERS = [name for name in MANIFEST if name.startswith("ledgers/")]
 
 
 def as_shown_then(release):
-    """The values of a learned curve at the points that 0.2.0 showed, some of which lie beyond the declared bounds."""
+    """The values of a curve at the points that 0.2.0 showed, some of which lie beyond the declared bounds."""
     whole = replace(release.curve, bounds=None)
     axes = [np.linspace(low, high, SHOWN[len(whole.domain)]) for low, high in whole.domain]
     return whole.at(np.stack([part.reshape(-1) for part in np.meshgrid(*axes, indexing="ij")], axis=1))
@@ -41,9 +41,10 @@ def as_shown_then(release):
 
 def must_match(release, noted) -> None:
     assert release.name == noted["name"]
-    assert release.mechanism.to_record()["type"] == noted["mechanism"]
+    assert release.to_record()["mechanism"]["type"] == noted["mechanism"]
     assert (None if release.keys is None else list(release.keys)) == noted["keys"]
-    value = as_shown_then(release) if hasattr(release.question, "pull") and release.question.pull else release.value
+    framed = release.answer.kind == "curve" and (release.curve.pull or release.curve.frame)
+    value = as_shown_then(release) if framed else release.value
     found = [value] if isinstance(value, str) else np.asarray(value, dtype=object).ravel().tolist()
     assert len(found) == len(noted["value"])
     for one, other in zip(found, noted["value"], strict=True):

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato import session as sessions
+from sfumato import storage
 from sfumato.engines import Table
 from sfumato.errors import EngineError, LedgerError
-from sfumato.ledger import Ledger, database
+from sfumato.ledger import Ledger, contents
 
 LABELS = [f"category {number}" for number in range(600)]  # their release takes some 50 kB
 ASKED = sf.count().by("c")
@@ -61,14 +61,14 @@ def test_a_disk_too_full_for_the_charge_burns_nothing(session):
 
 
 def test_too_little_room_is_noticed_before_the_charge(session, monkeypatch):
-    monkeypatch.setattr(sessions, "ROOM", 2**70)  # more than any disk has
+    monkeypatch.setattr(contents, "ROOM", 2**70)  # more than any disk has
     with pytest.raises(LedgerError, match=r"(?s)MB free.*nothing was charged"):
         session.release(ASKED, spend=sf.Pure(0.5))
     assert charged(session) == []
 
 
 def test_a_ledger_locked_while_the_answer_is_computed_loses_nothing(session, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(storage, "BUSY_SECONDS", 0.05)
     answer, other = Table.answer, sqlite3.connect(session.ledger.path, isolation_level=None)
 
     def locking(table, statistic):
@@ -104,10 +104,10 @@ def test_what_fails_while_reading_stays_withheld_and_advises_no_blind_retry(sess
 def test_a_session_says_that_its_ledger_is_new(session, tmp_path):
     assert "is new" in session.notice
     assert "is new" in repr(session)
-    assert "is new" in str(session.plan(ASKED, spend=sf.Pure(0.5)))
+    assert "is new" in str(session.preview(ASKED, spend=sf.Pure(0.5)))
     again = sf.Session(session._table, budget=sf.Pure(10), ledger=tmp_path / "ledger")
     assert again.notice is None
-    assert "is new" not in repr(again) + str(again.plan(ASKED, spend=sf.Pure(0.5)))
+    assert "is new" not in repr(again) + str(again.preview(ASKED, spend=sf.Pure(0.5)))
 
 
 def test_a_stored_answer_says_when_it_was_computed(session):

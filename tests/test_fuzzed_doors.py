@@ -21,6 +21,7 @@ from sfumato.cli import main
 from sfumato.errors import SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.plans import read_plan
+from sfumato.release import archive
 
 ROWS = 60
 ODD = [
@@ -113,7 +114,7 @@ class Storm:
                 self.problems.append(f"charged for a mistake: {query!r:.300} {spend!r}")
             return
         stored = self.session.ledger.find(release.name, release.provenance.digest)
-        if stored is None or sf.archive.read(stored.content).to_bytes() != release.to_bytes():
+        if stored is None or archive.read(stored.content).to_bytes() != release.to_bytes():
             self.problems.append(f"not stored as shown: {query!r:.300}")
         self.call("words", release.words)
         self.call("table", release.table)
@@ -146,9 +147,7 @@ class Storm:
         elif turn < 0.95:
             self.release(self.one(QUESTIONS, ODD), self.one(ODD, SPENDS), self.one(ODD))
         else:
-            method = getattr(
-                self.session, self.one(["plan", "plan_sanitization", "plan_synthesis", "sanitize", "publish"])
-            )
+            method = getattr(self.session, self.one(["preview", "synthesize", "sanitize", "release"]))
             before = len(self.session.ledger.entries())
             given, named = self.arguments(method)
             if self.call(method.__name__, method, *given, **named) is None:
@@ -178,6 +177,50 @@ def test_the_storm_notices_raw_errors_and_wrong_charges(tmp_path, monkeypatch):
     monkeypatch.setattr(sf.engines.Table, "answer", lambda table, statistic: 1 / 0)
     storm.release(sf.count(), sf.Pure(1))
     assert storm.problems[0].startswith("charged for a mistake")
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: sf.difference(sf.count(), across="c", between=0), "between must be a list"),
+        (lambda: sf.difference(sf.count(), across="c", between="uv"), "between must be a list"),
+        (lambda: sf.Box(0, 1, shape=3, norm=np.array(["l1", "l2"])), "norm must be one of"),
+        (lambda: sf.TimeOfDay(10**400), "a time of day is"),
+        (lambda: sf.covariance(["age", "d"], radius=1.0, waves=10**400), "waves must be a whole number"),
+        (lambda: sf.mean_curve(["age", "d"], waves=-3), "waves must be a whole number"),
+        (lambda: sf.extent("age", outside="0.1"), "outside must be a finite number"),
+        (lambda: sf.Schema(COLUMNS, size=10**400), "at most 2\\^53"),
+        (lambda: sf.read("no.csv", schema=COLUMNS, people="p.csv", attributes=np.array([1, 2])), "attributes must be"),
+    ],
+)
+def test_what_is_of_another_type_or_size_is_refused_in_words(build, words):
+    with pytest.raises(SfumatoError, match=words):
+        build()
+
+
+@pytest.mark.parametrize(
+    "said", [{"unit": "id"}, {"rows": 2}, {"adjacency": "replace"}, {"size": 7}, {"version": "2"}, {"derived": {}}]
+)
+def test_what_is_said_beside_a_whole_schema_is_refused_and_not_left_out(said):
+    rows = pa.table({"age": [1.0, 2.0]})
+    declared = sf.Schema({"age": COLUMNS["age"]}, dataset="d", size=2)
+    assert sf.read(rows, schema=declared, dataset="d", size=2).schema == declared
+    with pytest.raises(SfumatoError, match=f"{next(iter(said))}= is said beside a Schema"):
+        sf.read(rows, schema=declared, **said)
+
+
+def test_the_other_adjacency_beside_a_schema_is_refused_whichever_it_is():
+    rows, replacing = pa.table({"age": [1.0]}), sf.Schema({"age": COLUMNS["age"]}, adjacency=sf.Replace(), size=1)
+    assert sf.read(rows, schema=replacing, adjacency="replace").schema == sf.read(rows, schema=replacing).schema
+    with pytest.raises(SfumatoError, match="adjacency= is said beside a Schema"):
+        sf.read(rows, schema=replacing, adjacency="add-remove")
+    assert sf.read(rows, schema={"age": COLUMNS["age"]}, dataset="d").schema.adjacency == sf.AddRemove()
+
+
+def test_a_share_may_be_a_fraction_and_is_stored_as_a_number():
+    asked = sf.extent("age", outside=fractions.Fraction(1, 4))
+    assert sf.Query.from_record(json.loads(json.dumps(asked.to_record()))) == asked
+    assert "but for 0.25" in asked.name
 
 
 # plans and the command line
@@ -256,7 +299,7 @@ def test_deep_and_broken_documents_are_refused(tmp_path, text):
 
 def test_commands_given_mutated_plans_never_charge_a_mistake(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sfumato.cli.publish._report", lambda releases, session, directory: directory / "report.html")
+    monkeypatch.setattr("sfumato.cli.publish._report", lambda done, directory, saving: directory / "report.html")
     pq.write_table(pa.table({
         "id": range(ROWS), "age": [float(i) for i in range(ROWS)], "c": ["u", "v"] * (ROWS // 2), "s": [["p"]] * ROWS,
         "t": ["x", "y"] * (ROWS // 2),

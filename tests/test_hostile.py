@@ -9,8 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
 from sfumato.queries import bind, count, discovered, histogram, mean, median, sum, top, variance
-from sfumato.schema import Schema
 from sfumato.spaces import Categories, Interval, Subsets, Texts
+from sfumato.spaces.schema import Schema
 
 COLUMNS = {
     "salary": Interval(-1000, 200_000, 1),

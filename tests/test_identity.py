@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import LedgerError, UnsupportedQuery
-from sfumato.orders import identify
+from sfumato.errors import LedgerError
 from sfumato.queries import bind
+from sfumato.records import digest as sha
+from sfumato.release.recognition import identify
 
 sys.path.insert(0, str(Path(__file__).parent / "fixtures/v0_2_0"))
 from generate import APPROXIMATE, CONCENTRATED, PURE, QUERIES, TERMS, people
@@ -80,7 +81,6 @@ def test_a_column_more_and_another_guess_of_the_size_cost_nothing(tmp_path):
         ({"spend": sf.Pure(0.25)}, ["spend was", "0.5", "0.25"]),
         ({"columns": {"age": sf.Interval(0, 99, step=1)}}, ["column 'age'", "120", "99"]),
         ({"query": sf.mean("age").where("age >= 18")}, ["query was", "where"]),
-        ({"version": "2026-02"}, ["version was none", "2026-02"]),
     ],
 )
 def test_the_same_name_for_another_thing_is_refused_and_says_what_differs(tmp_path, change, words):
@@ -116,37 +116,42 @@ def test_questions_that_0_2_0_stored_are_answered_free(tmp_path, file, terms, bu
     if file == "approximate":
         session.release(QUERIES["discovered"], spend=sf.Approximate(1.0, 1e-6), name="cities")
     if file == "persons":
-        asked = {"spend": sf.Approximate(1.0, 1e-6), "rows": 60, "name": "synthetic", "progress": False}
+        asked = {"spend": sf.Approximate(1.0, 1e-6), "rows": 60, "name": "synthetic"}
         assert len(session.synthesize(["age", "state", "sex"], **asked)) == 60
     assert session.ledger.head == before
     with pytest.raises(LedgerError, match="already used"):
         session.release(sf.sum("age"), spend=spend, name="count")
 
 
-class Own:
-    """A recipe that the archive knows nothing of."""
-
-    title, columns = "own", ()
-
-    def __init__(self, schema):
-        self.schema = schema
-
-    def specification(self):
-        return {"format": "own/1"}
-
-    def guarantee(self):
-        return sf.Pure(0.5)
-
-    def described(self):
-        return {}
-
-    def publish(self, name, table, rng, provenance):
-        raise AssertionError("it must not come to this")
+def replaced_session(place):
+    columns = {name: TERMS["replaced"].columns[name] for name in ("age", "state", "letter", "hobbies", "h0", "h1")}
+    small = sf.Schema(columns, dataset="people", adjacency=sf.Replace(), size=60)
+    budget = sf.Approximate(40.0, 1e-4)
+    return sf.Session(sf.read(people().slice(0, 60), schema=small), budget=budget, ledger=place)
 
 
-def test_a_recipe_that_cannot_be_read_back_is_not_charged(tmp_path):
-    table = sf.read(ROWS, schema=sf.Schema({"age": AGE}, dataset="d"))
-    session = sf.Session(table, budget=sf.Pure(9.0), ledger=tmp_path / "a.ledger")
-    with pytest.raises(UnsupportedQuery, match="never read back"):
-        session.publish(Own(session.schema))
-    assert len(session.ledger.entries()) == 1
+def test_tables_that_0_2_0_stored_are_found_free(tmp_path):
+    session = replaced_session(Path(shutil.copy(OLD / "ledgers/replaced.sqlite", tmp_path)))
+    before = session.ledger.head
+    parts = ["age", "state", "hobbies", sf.together("h0", "h1")]
+    sanitized = session.release(sf.sanitized(parts), spend=sf.Approximate(2.0, 1e-7), name="sanitized")
+    weighted = session.release(sf.trigonometric(["age"], order=3, grid=12), spend=sf.Pure(1.0), name="weighted")
+    assert session.ledger.head == before
+    assert sanitized.rows.equals(sf.load(OLD / "tables/sanitized.parquet").rows)
+    assert weighted.rows.equals(sf.load(OLD / "tables/weighted.parquet").rows)
+    with pytest.raises(LedgerError, match="already used"):
+        session.release(sf.trigonometric(["age"], order=4, grid=12), spend=sf.Pure(1.0), name="weighted")
+
+
+def test_a_smooth_table_named_by_its_mechanism_is_found_free(tmp_path):
+    """As versions before 0.4.0 named it: the noise they would have chosen is part of the name."""
+    asked, spend = sf.trigonometric(["age"], order=3, grid=12), sf.Approximate(1.0, 1e-6)
+    first = replaced_session(tmp_path / "first.ledger")
+    made = first.release(asked, spend=spend, name="smooth")
+    identity = first.order(asked, spend, "smooth").identity
+    assert identity.digest not in {sha(one) for one in identity.former}
+    later = replaced_session(tmp_path / "later.ledger")
+    later.ledger.store(later.ledger.charge("smooth", sha(identity.former[0]), made.guarantee, {}), made.to_bytes())
+    before = later.ledger.head
+    assert later.release(asked, spend=spend, name="smooth").to_bytes() == made.to_bytes()
+    assert later.ledger.head == before

@@ -8,18 +8,26 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sfumato import planner
+from sfumato.answers.certificate import Certificate
 from sfumato.bounds import certify
-from sfumato.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms import MECHANISMS, DiscreteGaussian, Gaussian, Laplace, PermuteAndFlip, Public, Staircase
+from sfumato.mechanisms import (
+    MECHANISMS,
+    DiscreteGaussian,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    Public,
+    Staircase,
+    Strategy,
+)
 from sfumato.planner import REAL_GAIN, best, options
 from sfumato.privacy.adjacency import AddRemove, Person, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
 from sfumato.queries import bind, count, histogram, mean, most_popular, sum, variance
 from sfumato.queries.linear.doors import marginals, weighted, workload
-from sfumato.schema import Schema
 from sfumato.spaces import Categories, Integers, Subsets
+from sfumato.spaces.schema import Schema
 from strategies import guarantees, queries, schemas
 
 COLUMNS = {"age": Integers(0, 120), "state": Categories(range(50)), "hobbies": Subsets(["a", "b"], cap=2)}
@@ -43,7 +51,7 @@ def test_every_option_meets_the_target_and_the_best_comes_first(data):
         assume(False)
     assert all(option.mechanism.guarantee().implies(spend) for option in found)
     assert found[0].predicted <= 1.01 * min(option.predicted * price(option) for option in found)
-    assert all(option.name in MECHANISMS for option in found)
+    assert all(option.stored in MECHANISMS for option in found)
 
 
 @pytest.mark.parametrize(("query", "spend", "kind"), [
@@ -174,14 +182,14 @@ def refusing(error):
 @pytest.mark.parametrize("refusal", [ParameterError("too far"), UnsupportedQuery("too flat")])
 def test_a_candidate_that_is_refused_is_left_out(monkeypatch, refusal):
     query, schema = HARD["pair differences"]
-    monkeypatch.setattr(planner.Strategy, "calibrate", refusing(refusal))
+    monkeypatch.setattr(Strategy, "calibrate", refusing(refusal))
     assert not any(option.name.startswith("strategy") for option in options(bind(query, schema), Pure(1.0)))
 
 
 @pytest.mark.parametrize("mistake", [KeyError("x"), AssertionError(), TypeError("y"), ZeroDivisionError()])
 def test_a_mistake_of_ours_is_not_hidden(monkeypatch, mistake):
     query, schema = HARD["pair differences"]
-    monkeypatch.setattr(planner.Strategy, "calibrate", refusing(mistake))
+    monkeypatch.setattr(Strategy, "calibrate", refusing(mistake))
     with pytest.raises(type(mistake)):
         options(bind(query, schema), Pure(1.0))
 

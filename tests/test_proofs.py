@@ -14,19 +14,25 @@ from pathlib import Path
 
 import pytest
 
+from check_repository import CONFLICT
+
 ROOT = Path(__file__).parent.parent
 SOURCE, DOCS = ROOT / "src" / "sfumato", ROOT / "docs"
-METHODS = {"guarantee", "calibrate", "release"}
+METHODS = {"guarantee", "calibrate", "release", "claim", "loss"}
 DRAWS = {"release", "randomize", "run", "publish"}  # what a class that states a guarantee may call its random step
-HANDED_ON = {  # classes that state a guarantee and draw nothing of their own
+HANDED_ON = {  # classes that state the guarantee of another
+    "local/collection/declaration.py": "that of the protocol that it declares",
+    "local/collection/estimates.py": "that of the reports that it was made of",
     "local/protocols/protocol.py": "what every protocol shares; each states its own",
-    "publishing/sanitized.py": "states and runs a Sanitization",
-    "publishing/smooth.py": "states and runs Trigonometric",
-    "publishing/synthetic.py": "states and runs a synthesis",
+    "plans/document.py": "the amount that a plan asks for",
+    "reference/databases.py": "that of a smooth synthesis, which it runs",
+    "reference/calibrated.py": "states and runs the mechanism that it wraps",
 }
-MOVES = {"sensitivity", "norms", "spread"}  # how far one unit moves what noise is added to, or scores
+MOVES = {"sensitivity", "norms", "spread", "alone", "apart"}  # how far one unit moves what noise is added to, or scores
 NOTES = {  # of modules whose docstring names none
-    "sanitization": "sanitization.md",
+    "bounds/minimax": "bounds-minimax.md",
+    "local/protocols/numbers.py": "local-numbers.md",
+    "mechanisms/sanitized": "sanitization.md",
     "queries/linear/measurements": "strategy.md",
     "queries/linear": "workloads.md",
     "queries/functions": "functions.md",
@@ -84,65 +90,91 @@ def _is_all(node: ast.AST) -> bool:
 
 
 @cache
+def modules() -> dict[Path, ast.Module]:
+    """Every module of the package, read once."""
+    return {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
 def proven() -> dict[Path, Path]:
-    """Each module that claims something, and where its proof must be."""
-    mechanisms = [path for path in sorted((SOURCE / "mechanisms").glob("*.py")) if path.stem != "__init__"]
-    helpers = {"__init__", "arguments", "certificates", "reachability"}
-    bounds = [path for path in (SOURCE / "bounds").glob("*.py") if path.stem not in helpers]
-    return {path: DOCS / "proofs" / f"{path.stem}.md" for path in mechanisms} | {
-        path: DOCS / "proofs" / f"bounds-{path.stem}.md" for path in bounds
-    }
+    """Each module that has a note of its own: of its name, with its fingerprint in the first line."""
+    found = {}
+    for note in sorted(DOCS.glob("proofs/*.md")):
+        stem = note.stem.removeprefix("bounds-")
+        homes = [path for path, tree in modules().items() if path.stem == stem and note.name in named_notes(tree)]
+        if FIRST_LINE.match(note.read_text().splitlines()[0]):
+            assert len(homes) == 1, f"{note.name} begins with a fingerprint; one module {stem}.py must name it: {homes}"
+            found[homes[0]] = note
+    return found
 
 
 @cache
 def claiming() -> dict[Path, Path]:
-    """Every other module with a class that states a guarantee and draws, wherever it lives, and its note."""
-    found = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        home = path.relative_to(SOURCE)
-        if path in proven() or str(home) in HANDED_ON or not states_and_draws(path.read_text()):
-            continue
-        found[path] = note_of(path)
-    return found
+    """Every other module with a class that states a guarantee, wherever it lives, and its note."""
+    states = set(stating(tuple(modules().values())))
+    every = {path: tree for path, tree in modules().items() if path not in proven() and is_own(path)}
+    return {path: note_of(path) for path, tree in every.items() if states & set(real_classes(tree).values())}
 
 
 @cache
 def moving() -> dict[Path, Path]:
-    """Every module of questions and synthesis that says how far one unit moves a vector or a score, and its note."""
+    """Every other module that says how far one unit moves a vector or a score, or what no mechanism can beat."""
     found = {}
-    for path in sorted([*(SOURCE / "queries").rglob("*.py"), *(SOURCE / "synthesis").rglob("*.py")]):
-        if path not in claiming() and states_a_move(path.read_text()):
+    for path, tree in modules().items():
+        if path in proven() or path in claiming() or not is_own(path):
+            continue
+        bound = path.is_relative_to(SOURCE / "bounds" / "minimax") and path.stem != "__init__"
+        if bound or states_a_move(tree):
             found[path] = note_of(path)
     return found
+
+
+def is_own(path: Path) -> bool:
+    return str(path.relative_to(SOURCE)) not in HANDED_ON
+
+
+def named_notes(tree: ast.Module) -> list[str]:
+    """The notes that a module's docstring names."""
+    return re.findall(r"docs/proofs/([\w-]+\.md)", ast.get_docstring(tree) or "")
+
+
+def real_classes(tree: ast.Module) -> dict[str, ast.ClassDef]:
+    """The classes of a module that are not protocols of types."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return {node.name: node for node in classes if "Protocol" not in [getattr(base, "id", "") for base in node.bases]}
+
+
+def stating(trees: tuple[ast.Module, ...]) -> list[ast.ClassDef]:
+    """The classes that state a guarantee, their own or that of a class that they inherit from."""
+    classes = [node for tree in trees for node in real_classes(tree).values()]
+    found = [node for node in classes if "guarantee" in methods_of(node)]
+    while True:
+        names = {node.name for node in found}
+        heirs = [
+            node for node in classes if node not in found and names & {getattr(base, "id", "") for base in node.bases}
+        ]
+        if not heirs:
+            return found
+        found += heirs
+
+
+def methods_of(node: ast.ClassDef) -> set[str]:
+    return {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
 
 
 def note_of(path: Path) -> Path:
     """The note that a module's docstring names, or the one of its folder."""
     home = path.relative_to(SOURCE)
-    named = re.findall(r"docs/proofs/([\w-]+\.md)", ast.get_docstring(ast.parse(path.read_text())) or "")
+    named = named_notes(modules()[path])
     folders = [str(place) for place in (home, *home.parents)]
     held = [NOTES[folder] for folder in folders if folder in NOTES]
     return DOCS / "proofs" / ([*named, *held, f"{path.stem}.md"][0])
 
 
-def states_and_draws(text: str) -> bool:
-    """Whether a module has a class, not a protocol of types, with a guarantee and a random step."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) and not any(getattr(base, "id", "") == "Protocol" for base in node.bases):
-            methods = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
-            if "guarantee" in methods and methods & DRAWS:
-                return True
-    return False
-
-
-def states_a_move(text: str) -> bool:
+def states_a_move(tree: ast.Module) -> bool:
     """Whether a function or a class, not a protocol of types, computes how far one unit moves something."""
-    tree = ast.parse(text)
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    real = [node for node in classes if not any(getattr(base, "id", "") == "Protocol" for base in node.bases)]
-    held = [child for node in real for child in node.body]
     own = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "sensitivity"]
-    return bool(own) or any(isinstance(node, ast.FunctionDef) and node.name in MOVES for node in held)
+    return bool(own) or any(methods_of(node) & MOVES for node in real_classes(tree).values())
 
 
 def watched_print(path: Path) -> str:
@@ -193,11 +225,18 @@ def test_no_note_watches_what_is_gone():
 
 
 def test_a_new_class_with_a_guarantee_is_found_wherever_it_lives():
-    text = "class New:\n    def guarantee(self): ...\n    def {}(self, rng): ...\n"
-    assert all(states_and_draws(text.format(name)) for name in DRAWS)
-    assert not states_and_draws(text.format("words"))
+    text = """
+class New:
+    def guarantee(self): ...
+class Heir(New): ...
+class Other:
+    def words(self): ...
+class Form(Protocol):
+    def guarantee(self): ...
+"""
+    assert [node.name for node in stating((ast.parse(text),))] == ["New", "Heir"]
     assert len(claiming()) > 20
-    assert states_a_move("class New:\n    def norms(self, norm): ...\n")
+    assert states_a_move(ast.parse("class New:\n    def norms(self, norm): ...\n"))
     assert len(moving()) > 12
 
 
@@ -206,6 +245,21 @@ def test_a_proof_states_its_hypotheses_and_argument(module, proof):
     text = proof.read_text()
     for heading in ("## Hypotheses the code checks", "## Hypotheses the caller brings", "## Claim", "## Argument"):
         assert heading in text, f"{proof.name} lacks the section {heading!r}"
+
+
+def headline(text: str) -> str | None:
+    """The heading that a note must begin with; nothing where it does not, or where a merge left both sides."""
+    first = text.splitlines()[0] if text else ""
+    return first if first.startswith("# ") and not CONFLICT.search(text) else None
+
+
+def test_every_note_begins_with_its_heading_and_is_wholly_merged():
+    assert [note.name for note in DOCS.glob("proofs/*.md") if headline(note.read_text()) is None] == []
+    note = (DOCS / "proofs" / "laplace.md").read_text()
+    first, rest = note.split("\n", 1)
+    ours, theirs = "<" * 7 + " HEAD", ">" * 7 + " theirs"
+    conflicts = [f"{ours}\n{first}\n=======\n{first}\n{theirs}\n{rest}", f"{note}\n{ours}\n=======\nx\n{theirs}\n"]
+    assert [headline(text) for text in conflicts] == [None, None]
 
 
 def test_every_citation_exists():
@@ -224,8 +278,8 @@ def test_every_proof_a_docstring_names_exists():
 
 
 def test_a_changed_claim_changes_the_fingerprint(tmp_path):
-    original = (SOURCE / "mechanisms" / "laplace.py").read_text()
-    changed = original.replace("times_up(distance, self", "times_up(2 * distance, self")
+    original = (SOURCE / "mechanisms" / "noise" / "laplace.py").read_text()
+    changed = original.replace("self.epsilon, distance)", "self.epsilon, distance - 1)")
     reworded = original.replace("Add the noise.", "Adds noise.").replace("# ", "#  ")
     prints = []
     for i, text in enumerate((original, changed, reworded)):

@@ -21,7 +21,7 @@ import os, sys
 from sfumato.randomness import secure, seeded
 kind, forks, each = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rng = secure() if kind == "secure" else seeded(1)
-rng.words(10), rng.word()  # the pool is warm when the children split off
+rng.bits64(10), rng.word()  # the pool is warm when the children split off
 pipes = []
 for _ in range(forks):
     reader, writer = os.pipe()
@@ -29,7 +29,7 @@ for _ in range(forks):
         os.close(reader)
         with os.fdopen(writer, "wb") as out:
             for size in (1, 7, 1000, each - 1008):
-                out.write(rng.words(size).tobytes())
+                out.write(rng.bits64(size).tobytes())
         os._exit(0)
     os.close(writer)
     pipes.append(reader)
@@ -62,7 +62,7 @@ def test_threads_never_repeat_a_word():
     rng, found = secure(), []
 
     def work() -> None:
-        found.append(np.concatenate([rng.words(size) for size in (1, 20_000, 3, 30_000)]))
+        found.append(np.concatenate([rng.bits64(size) for size in (1, 20_000, 3, 30_000)]))
         found.append(np.array([rng.word() for _ in range(2000)], dtype=np.uint64))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -78,7 +78,7 @@ def test_threads_never_repeat_a_word():
 def test_two_generators_differ_and_requests_of_all_sizes_are_met():
     first, second = secure(), secure()
     for size in (0, 1, POOL - 1, POOL, POOL + 1, 300_000):
-        one, two = first.words(size), second.words(size)
+        one, two = first.bits64(size), second.bits64(size)
         assert one.dtype == np.uint64
         assert one.shape == two.shape == (size,)
         assert size == 0 or not np.array_equal(one, two)
@@ -88,26 +88,26 @@ def test_words_are_erased_from_the_pool_and_the_key_changes():
     rng = secure()
     rng.word()
     key = rng._key
-    rng.words(100)
+    rng.bits64(100)
     assert not rng._pool[:101].any()
     assert rng._pool[101:].any()
-    rng.words(POOL)
+    rng.bits64(POOL)
     assert rng._key != key
 
 
 def test_bits_are_balanced():
     """Each of 64 counts is within 6 standard deviations of half: false alarm 64 * 2e-9."""
-    words = secure().words(200_000)
+    words = secure().bits64(200_000)
     bits = np.unpackbits(words.view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
     assert np.abs(bits - 100_000).max() < 6 * np.sqrt(50_000)
 
 
 def test_the_seeded_generator_repeats_itself_however_it_is_asked():
-    assert np.array_equal(seeded(3).words(1000), seeded(3).words(1000))
-    assert not np.array_equal(seeded(3).words(1000), seeded(4).words(1000))
+    assert np.array_equal(seeded(3).bits64(1000), seeded(3).bits64(1000))
+    assert not np.array_equal(seeded(3).bits64(1000), seeded(4).bits64(1000))
     one, two = seeded(5), seeded(5)
     assert [one.word() for _ in range(300)] == [two.word() for _ in range(300)]
-    assert np.array_equal(one.words(700), two.words(700))
+    assert np.array_equal(one.bits64(700), two.bits64(700))
 
 
 # refusals
@@ -132,7 +132,7 @@ def test_refuses_a_bad_seed(seed):
 def test_refuses_a_negative_count():
     for rng in (secure(), seeded(1)):
         with pytest.raises(ParameterError, match="count"):
-            rng.words(-1)
+            rng.bits64(-1)
 
 
 # interruptions: between any two steps, by handlers that draw, fork or raise
@@ -166,7 +166,7 @@ def interrupted(rng: SecureRng, draw, act, step: int) -> object:
 def warm(left: int) -> SecureRng:
     """A generator whose pool has this many words left."""
     rng = secure()
-    rng.words(POOL - left)
+    rng.bits64(POOL - left)
     return rng
 
 
@@ -178,11 +178,11 @@ def test_a_draw_inside_a_draw_neither_waits_nor_shares_a_word(left, size):
     while True:
         step += 1
         rng, inner = warm(left), []
-        act = lambda rng=rng, inner=inner: inner.extend([rng.word(), *rng.words(3).tolist()])  # noqa: E731
-        mine = interrupted(rng, lambda rng=rng: rng.words(size) if size > 1 else [rng.word()], act, step)
+        act = lambda rng=rng, inner=inner: inner.extend([rng.word(), *rng.bits64(3).tolist()])  # noqa: E731
+        mine = interrupted(rng, lambda rng=rng: rng.bits64(size) if size > 1 else [rng.word()], act, step)
         if not interrupted.reached:
             break
-        found = [*map(int, mine), *inner, *rng.words(4).tolist(), rng.word()]
+        found = [*map(int, mine), *inner, *rng.bits64(4).tolist(), rng.word()]
         assert len(set(found)) == len(found)
         assert 0 not in found
     assert step > 20
@@ -202,7 +202,7 @@ def test_a_draw_that_is_broken_off_leaves_no_erased_word_behind(left):
             interrupted(rng, rng.word, fail, step)
         if not interrupted.reached:
             break
-        found = [rng.word(), *rng.words(4).tolist(), *rng.words(POOL).tolist()]
+        found = [rng.word(), *rng.bits64(4).tolist(), *rng.bits64(POOL).tolist()]
         assert 0 not in found
         assert len(set(found)) == len(found)
     assert step > 20
@@ -218,8 +218,8 @@ for left in (0, 3):
         step += 1
         rng, pid = warm(left), []
         reader, writer = os.pipe()
-        mine = interrupted(rng, lambda: rng.words(2), lambda: pid.append(os.fork()), step)
-        mine = [*mine.tolist(), *rng.words(3).tolist(), rng.word()]
+        mine = interrupted(rng, lambda: rng.bits64(2), lambda: pid.append(os.fork()), step)
+        mine = [*mine.tolist(), *rng.bits64(3).tolist(), rng.word()]
         if pid == [0]:
             os.write(writer, b" ".join(b"%d" % word for word in mine))
             os._exit(0)
@@ -250,7 +250,7 @@ rng, seen = secure(), []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(rng.word()))
 signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
 while len(seen) < 200:
-    rng.words(100), rng.word()
+    rng.bits64(100), rng.word()
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(len(set(seen)) == len(seen))
 """

@@ -6,6 +6,7 @@ Names are loaded when first used, so that importing the package costs little.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 from sfumato import version
@@ -13,47 +14,61 @@ from sfumato import version
 __version__ = version.VERSION
 
 _HOMES = {
-    "sfumato.spaces": ("Box", "Categories", "Curves", "Dates", "Integers", "Interval", "Record", "Subsets", "Texts"),
     "sfumato.privacy.adjacency": ("AddRemove", "Person", "Replace", "Row"),
     "sfumato.privacy.guarantees": ("Approximate", "Concentrated", "Pure"),
-    "sfumato.schema": ("Schema",),
+    "sfumato.spaces.schema": ("Schema",),
     "sfumato.queries": (
-        "Query", "bins", "col", "count", "discovered", "histogram", "mean", "median", "most_popular",
-        "quantiles", "sum", "top", "variance",
+        "Query", "bins", "col", "correlation", "count", "count_people", "difference", "discovered", "histogram",
+        "items", "mean", "median", "most_popular", "quantiles", "ratio", "share", "std", "sum", "top", "variance",
     ),
     "sfumato.queries.components": ("pca",),
+    "sfumato.queries.rows_per_person": ("rows_per_person",),
+    "sfumato.queries.running": ("running",),
+    "sfumato.queries.extent": ("extent",),
+    "sfumato.queries.names": ("keys",),
+    "sfumato.queries.scored": ("choose",),
     "sfumato.queries.thresholds": ("thresholds",),
-    "sfumato.publishing.smooth": ("trigonometric",),
-    "sfumato.queries.smooth": ("evaluate", "gaussian_mixture", "smooth"),
+    "sfumato.queries.sanitized": ("sanitized", "together"),
+    "sfumato.queries.small_database": ("small_database",),
+    "sfumato.queries.synthetic": ("synthetic",),
+    "sfumato.queries.trigonometric": ("trigonometric",),
+    "sfumato.queries.smooth": ("gaussian_mixture", "smooth"),
     "sfumato.queries.functions.covariance": ("covariance",),
     "sfumato.queries.functions.density": ("density", "distribution"),
     "sfumato.queries.functions.learning": ("classification", "regression"),
     "sfumato.queries.functions.means": ("mean_curve",),
-    "sfumato.queries.linear.doors": ("marginals", "predicates", "prefix", "ranges", "weighted", "workload"),
-    "sfumato.engines": ("Check", "Table", "check", "read"),
+    "sfumato.queries.linear.doors": ("crosstab", "marginals", "predicates", "prefix", "ranges", "weighted", "workload"),
+    "sfumato.engines": ("check", "read"),
     "sfumato.ledger": ("Ledger",),
     "sfumato.release": ("Release",),
-    "sfumato.synthesis.comparison": ("compare",),
-    "sfumato.archive": ("load",),
-    "sfumato.sanitization": ("together",),
+    "sfumato.release.archive": ("load",),
     "sfumato.session": ("Session",),
     "sfumato.auditing": ("audit",),
 }  # fmt: skip
 # Whole parts of the library, for those who work with mechanisms, bounds or local reports themselves.
-_PARTS = ("auditing", "bounds", "engines", "errors", "local", "mechanisms", "privacy", "report", "sampling", "spaces",
-          "synthesis")  # fmt: skip
+_PARTS = (
+    "accounting", "auditing", "bounds", "engines", "errors", "local", "mechanisms", "privacy", "reference", "report",
+    "sampling", "spaces",
+)  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-
-__all__ = ["__version__", *_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PARTS:
-        return importlib.import_module(f"sfumato.{name}")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+    if name == "__all__":
+        return ["__version__", *_column_types(), *_HOME_OF]
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    if name[:1].isupper() and name in _column_types():
+        return _column_types()[name]
+    if name[:1].islower() and importlib.util.find_spec(f"sfumato.{name}") is not None:
+        return importlib.import_module(f"sfumato.{name}")  # whether or not somebody imported it before
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_PARTS})
+    return sorted({"__version__", *_column_types(), *_HOME_OF, *_PARTS})
+
+
+def _column_types() -> dict[str, object]:
+    """The column types by name, whose list is that of `sfumato.spaces`."""
+    return {space.__name__: space for space in importlib.import_module("sfumato.spaces").SPACES.values()}

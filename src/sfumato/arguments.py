@@ -11,8 +11,9 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 
-__all__ = ["instance", "level", "mapping", "names", "number", "path", "several", "text", "whole"]
+__all__ = ["instance", "level", "mapping", "names", "number", "path", "several", "text", "weight", "whole"]
 
+LIGHTEST = 1e-6
 LONGEST_NAME = 255  # bytes, on every common file system
 
 
@@ -69,8 +70,19 @@ def whole(name: str, value: object, least: int = 1, most: int | None = None) -> 
 def level(value: object) -> float:
     """The value as a level of error bars."""
     found = number("level", value)
-    if not 0 < found < 1:
+    if not 0 < 1 - found < 1:  # also where what is left of 1 is none in floating point
         raise ParameterError(f"level must lie strictly between 0 and 1, got {value!r}; 0.95 is usual")
+    return found
+
+
+def weight(value: object) -> float:
+    """The value as a weight: how much the error of a release counts beside those of others."""
+    found = number("weight", value)
+    if not LIGHTEST <= found <= 1 / LIGHTEST:
+        raise ParameterError(
+            f"weight must be from {LIGHTEST:g} to {1 / LIGHTEST:g}, got {found:g}; it says how much the error counts "
+            "beside those of other releases, 1 if nothing is said"
+        )
     return found
 
 

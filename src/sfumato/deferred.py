@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
-__all__ = ["Module", "function", "njit"]
+from sfumato.errors import UnsupportedQuery
+
+__all__ = ["Module", "compiled", "function", "njit"]
 
 
 class Module:
@@ -26,20 +30,25 @@ class Module:
 def function(module: str, name: str) -> Callable[..., Any]:
     """A function of a module that is imported when the function is first called."""
 
-    def call(*given: Any, **named: Any) -> Any:
+    def call(*given: object, **named: object) -> Any:
         return getattr(importlib.import_module(module), name)(*given, **named)
 
     return call
 
 
+def compiled() -> bool:
+    """Whether loops can be compiled: the extra `compiled` is installed."""
+    return importlib.util.find_spec("numba") is not None
+
+
 class Compiled:
     """A function that numba compiles when any such function is first called."""
 
-    def __init__(self, plain: Any, options: dict[str, Any]) -> None:
+    def __init__(self, plain: FunctionType, options: dict[str, Any]) -> None:
         self.plain, self.options, self.made = plain, options, None
         self.__name__, self.__doc__, self.__module__ = plain.__name__, plain.__doc__, plain.__module__
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *given: object) -> Any:
         if self.made is None:
             _compile()
         return self.made(*given)  # type: ignore[misc]
@@ -48,10 +57,10 @@ class Compiled:
 _WAITING: list[Compiled] = []
 
 
-def njit(**options: Any) -> Callable[[Any], Any]:
+def njit(**options: object) -> Callable[[Any], Any]:
     """As numba's `njit`, without importing numba before the first call."""
 
-    def deferred(plain: Any) -> Compiled:
+    def deferred(plain: FunctionType) -> Compiled:
         made = Compiled(plain, options)
         _WAITING.append(made)
         return made
@@ -61,6 +70,11 @@ def njit(**options: Any) -> Callable[[Any], Any]:
 
 def _compile() -> None:
     """Hand every waiting function to numba, and let those that call one another find what numba made of them."""
+    if not compiled():
+        raise UnsupportedQuery(
+            "walks over the facets of a hull are compiled, and the compiler is not installed; "
+            "install the extra `compiled` (pip install 'sfumato[compiled]'), or choose another mechanism"
+        )
     import numba
 
     waiting = list(_WAITING)

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
-from sfumato.archive import must_read_back
+from sfumato.accounting.laws import Law
+from sfumato.answers.preview import Preview
+from sfumato.answers.statements import ErrorStatement
+from sfumato.answers.targets import Target
 from sfumato.bounds import certify
-from sfumato.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.ledger.entries import label
-from sfumato.numeric import ceil_float
-from sfumato.planner import Option, options
-from sfumato.privacy.guarantees import Approximate, Guarantee, Pure, to_record
+from sfumato.ledger.names import versioned
+from sfumato.mechanisms import Mechanism, steps
+from sfumato.mechanisms.mechanism import loss_of
+from sfumato.mechanisms.synthetic.effort import effort
+from sfumato.numeric import shown_up
+from sfumato.planner import Calibrates, Option, chosen, options
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query, Question, bind
-from sfumato.queries.binding import STAND_INS, bind_discovered
-from sfumato.queries.keys import Keys
-from sfumato.release import FORMAT, FORMER, Identity, canonical, scope
-from sfumato.schema import Schema
-from sfumato.statements import Accuracy
+from sfumato.queries.declared import must_have_program
+from sfumato.queries.running import series_of
+from sfumato.records import canonical
+from sfumato.release import Identity
+from sfumato.release.archive import PUBLICATIONS, must_read_back
+from sfumato.release.recognition import identity_within
+from sfumato.spaces import space_from
+from sfumato.spaces.schema import Schema
 
-__all__ = ["Order", "Preview", "identify", "must_be_storable", "order", "preview", "previewed"]
+__all__ = ["Order", "Preview", "asked", "must_be_different", "order", "preview", "previewed", "title_of"]
 
+VOID = "no row can meet the condition, whatever the table holds: compare it with the declared bounds and labels"
+MUCH = 0.8  # of the error: what a hint promises at least
 ANSWERS = ("estimate", "low", "high", "rank", "item", "probability")  # columns of a release's table
 
 
@@ -37,76 +48,61 @@ class Order:
     claim: Guarantee
     spend: Guarantee
     described: dict[str, Any]
-    parts: tuple[tuple[Option, Any], ...]
-    ranking: tuple[Option, ...]  # of the last part, best first
+    question: Question
+    ranking: tuple[Option, ...]  # what could answer it, best first
+    target: Target | None = None  # the error for which the spend was found, where it was
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What answers it."""
+        return self.ranking[0].mechanism
+
+    @property
+    def periods(self) -> tuple[str, ...]:
+        """The versions of the series that it is one of; none where it is of none."""
+        series = series_of(self.question)
+        return () if series is None else series.names
+
+    @property
+    def loss(self) -> Law | None:
+        """The law of the privacy loss, where a stored release tells it again: no table does."""
+        return None if self.question.query.kind in PUBLICATIONS else loss_of(self.mechanism)
 
 
 def order(
-    query: Query, schema: Schema, *, spend: Guarantee, allow: Iterable[str] = (), name: str | None = None
+    query: Query,
+    schema: Schema,
+    *,
+    spend: Guarantee,
+    allow: Iterable[str] = (),
+    name: str | None = None,
+    mechanism: str | Calibrates | None = None,
+    laboratory: bool = False,
 ) -> Order:
-    """Settle a release of `query` from any table of this schema; whatever is wrong with it in public is refused."""
-    _must_be_query(query)
-    ranked = _ranked(bind(query, schema), spend, frozenset(allow))
-    parts = tuple((found[0], question) for found, question in ranked)
-    _must_be_tabular(parts[-1][1])
+    """Settle a release of `query` from any table of this schema; whatever is wrong with it in public is refused.
+
+    `mechanism` is the stored name of one that could answer, or one's own, which only a laboratory takes: what could be
+    stored but never read back is not charged.
+    """
+    question = asked(query, schema)
+    allowed = frozenset(allow)
+    ranking = options(question, spend, allowed) if mechanism is None else chosen(question, spend, mechanism, allowed)
+    made = ranking[0].mechanism
+    _must_be_tabular(query)
     record = query.to_record()
-    _must_read_back(query, record)
-    for option, question in parts:
-        must_read_back(option.mechanism, question)
-    identity = identify(query, schema, spend)
-    described = {"query": record, "mechanisms": [option.mechanism.to_record() for option, _ in parts]}
-    title = _title(query.name) if name is None else label("name", name)
-    return Order(title, identity, _claim(parts), spend, described | identity.described(), parts, tuple(ranked[-1][0]))
-
-
-def identify(query: Query, schema: Schema, spend: Guarantee) -> Identity:
-    """What makes a release of this question the same again, by today's rule and by that of 0.2.0."""
-    record, paid = query.to_record(), to_record(spend)
-    about = scope(schema, query.columns, _needs_size(query, schema))
-    asked = record if query.condition is None else {**record, "where": query.condition.words()}  # type: ignore[union-attr]
-    former = {"format": FORMER, "query": asked, "schema": schema.to_record(), "spend": paid}
-    return Identity({"format": FORMAT, **about, "query": record, "spend": paid}, former)
-
-
-def _needs_size(query: Query, schema: Schema) -> bool:
-    """Whether a declared size is part of the question: a bandwidth by a rule, a penalty a row."""
-    if query.details is None or schema.size is None or schema.fixed_size is not None:
-        return False
-    try:
-        bind(query, replace(schema, size=None))
-    except SfumatoError:
-        return True
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a release would cost and how accurate it would be: nothing is spent, no data is read."""
-
-    name: str
-    guarantee: Guarantee
-    mechanism: str
-    errors: tuple[Accuracy, ...]
-    certificate: Certificate | NoBoundKnown
-    ranking: tuple[tuple[str, float], ...]
-    unit: str
-    notice: str | None = None
-
-    @property
-    def accuracy(self) -> str:
-        """The errors to expect, in words."""
-        return "; ".join(error.words() for error in self.errors)
-
-    def __str__(self) -> str:
-        ranked = ", ".join(f"{name} {error:.4g}" for name, error in self.ranking)
-        return (
-            f"{self.name}\n"
-            f"  would cost   {self.guarantee.words().format(unit=self.unit)}\n"
-            f"  error        {self.accuracy}\n"
-            f"  certificate  {self.certificate.words()}\n"
-            f"  mechanism    {self.mechanism} (predicted, in lattice units: {ranked})"
-            + (f"\n  notice       {self.notice}" if self.notice else "")
-        )
+    if not laboratory:
+        _must_read_back(query, record)
+        again = must_read_back(made, question)
+        if mechanism is not None and not isinstance(mechanism, str):  # whatever was handed in: what is stored draws
+            made = again
+            ranking = [replace(ranking[0], mechanism=made)]
+    named = mechanism if isinstance(mechanism, str) else made.to_record() if mechanism is not None else None
+    identity = identity_within(query, question, spend, named)
+    described = {"query": record, "mechanisms": steps(made), **identity.described()}
+    if series_of(question) is not None:  # whose charge describes every period: the specification tells the question
+        del described["query"]
+    title = title_of(question, name)
+    return Order(title, identity, made.guarantee(), spend, described, question, tuple(ranking))
 
 
 def preview(
@@ -118,62 +114,96 @@ def preview(
 
 def previewed(settled: Order, schema: Schema) -> Preview:
     """What carrying out an order would cost and how accurate it would be."""
-    parts = settled.parts
+    question, mechanism = settled.question, settled.mechanism
     return Preview(
         name=settled.title,
         guarantee=settled.claim,
-        mechanism=" then ".join(option.name for option, _ in parts),
-        errors=tuple(part.accuracy(option.mechanism, 0.05) for option, part in parts),
-        certificate=certify(parts[0][1], parts[-1][0].mechanism),
+        mechanism=settled.ranking[0].name,
+        errors=(question.accuracy(mechanism, 0.05),),
+        certificate=certify(question, mechanism),
         ranking=tuple((option.name, option.predicted) for option in settled.ranking),
-        unit=schema.words(),
+        unit=question.schema.words(),
+        effort=effort(mechanism),
+        target=settled.target,
+        hint=hinted(settled, schema),
     )
 
 
-def _ranked(question: Question, spend: Guarantee, allow: frozenset[str]) -> list[tuple[list[Option], Any]]:
-    """What can answer a question, part by part, best first, with what each part answers."""
-    if not isinstance(question, Keys):
-        return [(options(question, spend, allow), question)]
-    if not (isinstance(spend, Approximate) and spend.delta > 0):
-        options(question, spend)  # refuses, and says what to spend
-    assert isinstance(spend, Approximate)
-    half = Approximate(spend.epsilon / 2, spend.delta)
-    over_keys = bind_discovered(question, STAND_INS)
-    return [(options(question, half), question), (options(over_keys, Pure(half.epsilon)), over_keys)]
+def hinted(settled: Order, schema: Schema) -> str | None:
+    """Which declaration would make the error much smaller, where one is known; or that the condition is void.
 
+    All from public quantities.
 
-def _claim(parts: tuple[tuple[Option, Any], ...]) -> Guarantee:
-    """The guarantee of all parts together: epsilons and deltas add."""
-    claims: list[Any] = [option.mechanism.guarantee() for option, _ in parts]
-    if len(claims) == 1:
-        return claims[0]  # type: ignore[no-any-return]
-    epsilon = ceil_float(sum((Fraction(claim.epsilon) for claim in claims), Fraction(0)))
-    return Approximate(epsilon, ceil_float(sum((Fraction(getattr(c, "delta", 0)) for c in claims), Fraction(0))))
-
-
-def _title(own: str) -> str:
-    """The question's own name, where a ledger can keep it."""
+    Where the number of rows is public, a column without missing values has all of them, and a mean needs no count.
+    """
+    query = settled.question.query
+    if query.is_void(schema):
+        return VOID
+    if settled.periods:
+        first, *_, last = settled.periods * 2
+        return f"charged once for all of {first} to {last}, with the first that is published; the others cost nothing"
+    column = query.column
+    if schema.fixed_size is None or column is None or column not in schema.columns or schema.columns[column].settled:
+        return None
+    record = schema.columns[column].to_record()
+    if "low" not in record:
+        return None
     try:
-        return label("name", own)
+        columns = {**schema.columns, column: space_from({**record, "missing": record["low"]}, column)}
+        declared = order(query, replace(schema, columns=columns), spend=settled.spend)
+        widths = [_width(one.question, one.mechanism) for one in (declared, settled)]
+    except SfumatoError:
+        return None
+    if widths[0] is None or widths[1] is None or not widths[0] <= MUCH * widths[1]:
+        return None
+    return (
+        f"with missing= declared for {column!r}, a public value that stands for missing ones, every row counts and the "
+        f"error would be {shown_up(widths[0] / widths[1], 2)} times this"
+    )
+
+
+def _width(question: Question, mechanism: Mechanism) -> float | None:
+    stated = question.accuracy(mechanism, 0.05)
+    return stated.most if isinstance(stated, ErrorStatement) and stated.most > 0 else None
+
+
+def must_be_different(orders: Sequence[Order]) -> None:
+    """Refuse two releases of one name in one batch."""
+    names = Counter(settled.title for settled in orders)
+    for name, times in names.items():
+        if times > 1:
+            raise ParameterError(f"the name {name!r} occurs {times} times; name each release once with name=")
+
+
+def title_of(question: Question, name: str | None) -> str:
+    """The name of a release: the one given, or the question's own, and the dataset's version, where one is declared."""
+    version = question.schema.version
+    if name is not None:
+        return label("name", versioned(label("name", name), version))
+    try:
+        return label("name", versioned(question.name, version))
     except ParameterError:
         raise ParameterError(
             "the question in words is too long, or not printable, to be the name of a release; give it one with name="
         ) from None
 
 
-def _must_be_query(query: object) -> None:
+def asked(query: Query, schema: Schema) -> Question:
+    """The question that a caller asks of tables of this schema."""
     if not isinstance(query, Query):
         raise ParameterError(
             f"query must be a question such as sfumato.count() or sfumato.mean('age'), got {type(query).__name__}"
         )
+    must_have_program(query)
+    return bind(query, schema)
 
 
-def _must_be_tabular(question: Any) -> None:
+def _must_be_tabular(query: Query) -> None:
     """Refuse keys whose columns would hide those of the answers."""
-    for key in question.cells.keys:
-        if key.column in ANSWERS:
+    for column in query.key_columns:
+        if column in ANSWERS:
             raise SchemaError(
-                f"column {key.column!r} cannot be a key, since the table of the release has its answers under that "
+                f"column {column!r} cannot be a key, since the table of the release has its answers under that "
                 "name; rename the column in the data and in the schema"
             )
 
@@ -190,24 +220,3 @@ def _must_read_back(query: Query, record: dict[str, Any]) -> None:
             "the question cannot be written down so that it reads back the same; "
             "use plain numbers, texts and dates in it, and fewer nested conditions"
         )
-
-
-def must_be_storable(schema: Schema) -> None:
-    """Refuse a schema whose stored form would not be the same schema again."""
-    for name, space in schema.columns.items():
-        if not _reads_back(Schema({name: space})):
-            raise SchemaError(
-                f"the space of column {name!r} cannot be written down so that it reads back the same; use plain texts "
-                "and numbers as labels and bounds"
-            )
-    if not _reads_back(schema):
-        raise SchemaError(
-            "the schema cannot be written down so that it reads back the same; use plain texts and numbers as names"
-        )
-
-
-def _reads_back(schema: Schema) -> bool:
-    try:
-        return bool(Schema.from_record(json.loads(canonical(schema.to_record()))) == schema)
-    except (SfumatoError, TypeError, ValueError, KeyError, AttributeError, RecursionError):
-        return False

@@ -4,52 +4,66 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from sfumato.elimination import rank
+from sfumato import arguments
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.mechanisms import (
-    NIM,
+    ChosenBandwidth,
+    ContinualCounting,
+    CountedKeys,
+    DiscoveredKeys,
     DiscreteGaussian,
-    EllipticGaussian,
-    Exponential,
     Gaussian,
     KeyDiscovery,
+    KeySelection,
     Laplace,
     Mechanism,
-    NoiseBody,
-    PermuteAndFlip,
     Public,
-    RecursiveQuantiles,
     Staircase,
-    Strategy,
+    SumZero,
     ThresholdDatabase,
+    TruncatedLaplace,
+    steps,
 )
-from sfumato.mechanisms.functions import function_mechanisms
-from sfumato.mechanisms.subspace_iteration import component_mechanisms
+from sfumato.mechanisms.components.subspace_iteration import component_mechanisms
+from sfumato.mechanisms.functions.candidates import function_mechanisms
+from sfumato.mechanisms.geometry.candidates import linear_mechanisms
+from sfumato.mechanisms.noise.continual_counting import ways
+from sfumato.mechanisms.selection.candidates import popular_mechanisms, quantile_mechanisms, scored_mechanisms
+from sfumato.mechanisms.synthetic.candidates import (
+    counting_mechanisms,
+    sanitizing_mechanisms,
+    smooth_mechanisms,
+    synthetic_mechanisms,
+)
 from sfumato.privacy.conversions import pure_for
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
-from sfumato.queries.binding import Question
+from sfumato.queries import Question
 from sfumato.queries.components import Moments
+from sfumato.queries.declared import DeclaredScores
+from sfumato.queries.functions.chosen import ChosenDensity
 from sfumato.queries.functions.question import FunctionQuestion
 from sfumato.queries.keys import Keys
-from sfumato.queries.linear.choosing import measurements
-from sfumato.queries.linear.shapes import shapes
 from sfumato.queries.linear.workload import Workload
+from sfumato.queries.names import KeyNames
 from sfumato.queries.popular import Popular
 from sfumato.queries.quantiles import Quantiles
+from sfumato.queries.running import Running
+from sfumato.queries.sanitized import SanitizedRows
+from sfumato.queries.scored import Scored
+from sfumato.queries.small_database import CountingQueries
+from sfumato.queries.synthetic import SyntheticRows
 from sfumato.queries.thresholds import ThresholdGrid
+from sfumato.queries.trigonometric import SmoothRows
 from sfumato.queries.vector import VectorQuestion
-from sfumato.sampling.bodies import sampler
 
-__all__ = ["Option", "best", "feasible", "options"]
+__all__ = ["CANDIDATES", "Calibrates", "Kind", "Option", "best", "chosen", "feasible", "options"]
 
-MOST_COLUMNS = 5000  # of workloads for which bodies are tried
-MOST_ROWS = 1000
 REAL_GAIN = 1.03  # how much smaller an error must be for delta to be spent on it
-LARGEST_BODY = 48  # dimensions of bodies other than the cube
+NEAR_EQUALS = ("gaussian", "discrete-gaussian")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +79,28 @@ class Option:
         """The mechanism's stored name, or a closer one."""
         return self.label or str(self.mechanism.to_record()["type"])
 
+    @property
+    def stored(self) -> str:
+        """The stored name of what releases the answer."""
+        return str(steps(self.mechanism)[-1]["type"])
+
 
 Maker = Callable[[], Option]
+
+
+@runtime_checkable
+class Calibrates(Protocol):
+    """A kind of mechanism: given a question and a target, it makes a mechanism that meets it."""
+
+    def calibrate(self, question: Any, target: Any) -> Mechanism: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What may answer questions of one kind: makers in order, and by what their options are ranked."""
+
+    makers: Callable[[Any, Guarantee, frozenset[str]], Iterable[Maker]]
+    preference: Callable[[Option], float] = field(default=lambda option: 0.0)  # in the order in which they are made
 
 
 def best(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> Mechanism:
@@ -77,22 +111,54 @@ def best(question: Question, target: Guarantee, allow: frozenset[str] = frozense
 def options(question: Question, target: Guarantee, allow: frozenset[str] = frozenset()) -> list[Option]:
     """Every mechanism that can meet the target, best first; those that assume something only if it is allowed."""
     check_target(target)
-    if isinstance(question, Workload):
-        return sorted(feasible(_linear(question, target, allow)), key=_preference)
-    if isinstance(question, Moments):
-        return sorted(feasible(_made(make) for make in component_mechanisms(question, target)), key=_preference)
-    if isinstance(question, FunctionQuestion):
-        return sorted(feasible(_made(make) for make in function_mechanisms(question, target)), key=_preference)
-    if isinstance(question, Popular):  # permuting and flipping is never worse at the same rate
-        kinds = (Exponential,) if isinstance(target, Concentrated) else (PermuteAndFlip, Exponential)
-        return feasible(partial(_by_error, kind, question, target) for kind in kinds)
-    if isinstance(question, ThresholdGrid):
-        return [_by_error(ThresholdDatabase, question, target)]
-    if isinstance(question, Keys):
-        return [_by_error(KeyDiscovery, question, target)]
-    if isinstance(question, Quantiles):
-        return [_by_error(RecursiveQuantiles, question, target)]
-    return sorted(feasible(_additive(question, target)), key=_sharpness)
+    kind = _kind_of(question)
+    return sorted(feasible(kind.makers(question, target, allow)), key=kind.preference)
+
+
+def chosen(
+    question: Question, target: Guarantee, mechanism: str | Calibrates, allow: frozenset[str] = frozenset()
+) -> list[Option]:
+    """The options of one mechanism: of the planner's own by its name, or one's own, calibrated for the question."""
+    if isinstance(mechanism, str):
+        found = options(question, target, allow)
+        named = [option for option in found if mechanism in (option.name, option.stored)]
+        if named:
+            return named
+        names = dict.fromkeys(name for option in found for name in (option.stored, option.name))
+        raise UnsupportedQuery(
+            f"mechanism {mechanism!r:.60} is none that can answer this question at this spend; choose one of "
+            f"{', '.join(names)}, or none and the best is taken"
+        )
+    arguments.instance("mechanism", mechanism, Calibrates, "a stored name such as 'laplace', or have calibrate(...)")
+    check_target(target)
+    made = mechanism.calibrate(question, target)
+    claim = made.guarantee()
+    if not (claim.assumptions <= allow and claim.implies(replace(target, assumptions=claim.assumptions))):
+        raise UnsupportedQuery(
+            f"the mechanism was calibrated to {claim!r}, which does not meet {target!r} with what the session allows"
+        )
+    _must_answer(question, made)
+    return [Option(made, made.error())]
+
+
+def _must_answer(question: Question, mechanism: Mechanism) -> None:
+    """Refuse, before a charge, a mechanism without what the question's answers ask of it."""
+    try:
+        question.accuracy(mechanism, 0.05)
+        mechanism.to_record()
+    except AttributeError as missing:
+        raise UnsupportedQuery(
+            f"the mechanism has no {missing.name!r:.60}, which answers to {question.name!r:.60} ask for; see the guide "
+            "on one's own mechanism"
+        ) from None
+
+
+def _kind_of(question: Question) -> Kind:
+    """The row of the table for the question's class, or for the nearest class that it is one of."""
+    for form in type(question).__mro__:
+        if form in CANDIDATES:
+            return CANDIDATES[form]
+    raise UnsupportedQuery("the planner knows no mechanism for this question; choose one with mechanism=")
 
 
 def feasible(candidates: Iterable[Maker]) -> list[Option]:
@@ -123,8 +189,7 @@ def _sharpness(option: Option) -> float:
     """The predicted error; rounded for Gaussians, so that of near equals the rounded normal, which stands first
     and has the sharper error bars, wins.
     """
-    gaussian = isinstance(option.mechanism, Gaussian | DiscreteGaussian)
-    predicted = float(f"{option.predicted:.3g}") if gaussian else option.predicted
+    predicted = float(f"{option.predicted:.3g}") if option.stored in NEAR_EQUALS else option.predicted
     return predicted * _price_of_delta(option)
 
 
@@ -134,7 +199,80 @@ def _price_of_delta(option: Option) -> float:
     return REAL_GAIN if isinstance(claim, Approximate) and claim.delta > 0 else 1.0
 
 
-def _additive(question: VectorQuestion, target: Guarantee) -> Iterator[Maker]:
+def _over_keys(question: Keys, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    """A count with one noise for keys and counts; and a discovery of keys, then each that could answer over them."""
+    first, share = DiscoveredKeys.shares(target)
+    if question.counted_alone:
+        yield partial(_in_one, question, target)
+    discovery = DiscoveredKeys.finding(question, first)
+    for one in options(question.over(), share):
+        yield partial(_in_turn, question, discovery, one)
+
+
+def _names(question: KeyNames, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    """All of the spend finds names: nothing is answered over them."""
+    nothing = Option(Public(question.over()), 0.0)
+    yield lambda: _in_turn(question, DiscoveredKeys.finding(question, target), nothing)
+
+
+def _in_one(question: Keys, target: Guarantee) -> Option:
+    made = CountedKeys.calibrate(question, target)
+    return Option(made, math.sqrt(made.noise.variance))
+
+
+def _in_turn(question: Keys, discovery: KeyDiscovery | KeySelection, one: Option) -> Option:
+    made = DiscoveredKeys(question, discovery, one.mechanism)
+    return Option(made, one.predicted, f"{discovery.to_record()['type']} then {one.name}")
+
+
+def _popular(question: Popular, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    return (_made(make) for make in popular_mechanisms(question, target))
+
+
+def _scored(question: Scored, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    return (_made(make) for make in scored_mechanisms(question, target))
+
+
+def _declared(question: DeclaredScores, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    if not question.assumptions <= allow:
+        raise UnsupportedQuery(
+            "the guarantee of a choice by a program's score rests on the sensitivity that you declare, which is not "
+            "checked; where you vouch for it, open the session and its ledger, or write the plan, with "
+            'allow=["declared-sensitivity"]'
+        )
+    return (_made(make) for make in scored_mechanisms(question, target))
+
+
+def _running(question: Running, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    if not question.assumptions <= allow:
+        raise UnsupportedQuery(
+            "running counts rest on rows that keep their date in every version of the table, which is not checked; "
+            'where you vouch for it, open the session and its ledger, or write the plan, with allow=["fixed-dates"]'
+        )
+    return (partial(_per_row, ContinualCounting, "", question, target, *one) for one in ways(question, target))
+
+
+def _quantiles(question: Quantiles, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    return (_made(make) for make in quantile_mechanisms(question, target))
+
+
+def _thresholds(question: ThresholdGrid, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    yield partial(_by_error, ThresholdDatabase.calibrate, question, target)
+
+
+def _components(question: Moments, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    return (_made(make) for make in component_mechanisms(question, target))
+
+
+def _functions(question: FunctionQuestion, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    return (_made(make) for make in function_mechanisms(question, target))
+
+
+def _chosen_density(question: ChosenDensity, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
+    yield lambda: Option(mechanism := ChosenBandwidth.calibrate(question, target), min(mechanism.noises))
+
+
+def _additive(question: VectorQuestion, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
     if question.sensitivity("l1") == 0:
         yield lambda: Option(Public(question), 0.0)
         return
@@ -146,53 +284,16 @@ def _additive(question: VectorQuestion, target: Guarantee) -> Iterator[Maker]:
         if question.dimension == 1:
             kinds.append((Staircase, _pure(target)))
     if isinstance(target, Approximate) and target.delta > 0:
-        kinds += [(Gaussian, target), (DiscreteGaussian, target)]
-        if question.dimension == 1:
-            kinds.append((Laplace, target))
+        kinds += [(Gaussian, target), (DiscreteGaussian, target), (TruncatedLaplace, target)]
+        kinds.append((Laplace, target))
+    if question.total_is_public:
+        kinds.append((SumZero, _pure(target)))
     for kind, spend in kinds:
         yield partial(_per_row, kind, "", question, spend)
 
 
 def _linear(question: Workload, target: Guarantee, allow: frozenset[str]) -> Iterator[Maker]:
-    """Noise on the answers, on measurements of the histogram, and in the shape of bodies."""
-    if question.sensitivity("l1") == 0:
-        yield lambda: Option(Public(question), 0.0)
-        return
-    pure = _pure(target)
-    yield partial(_per_row, Laplace, "laplace on the answers", question, pure)
-    for name, one in measurements(question, "l1"):
-        yield partial(_per_row, Strategy, f"strategy: {name}", question, pure, one)
-    yield from _bodies(question, pure, allow)
-    if isinstance(target, Concentrated) or (isinstance(target, Approximate) and target.delta > 0):
-        yield partial(_per_row, Gaussian, "gaussian on the answers", question, target)
-        for name, one in measurements(question, "l2"):
-            yield partial(_per_row, EllipticGaussian, f"elliptic gaussian: {name}", question, target, one)
-
-
-def _bodies(question: Workload, target: Pure, allow: frozenset[str]) -> Iterator[Maker]:
-    """The cube; and where real arithmetic may be assumed, ellipsoid, parallelepiped, K-norm and NIM."""
-    if not question.linear.is_small or question.linear.cells > MOST_COLUMNS or question.dimension > MOST_ROWS:
-        return
-    try:
-        vertices = question.vertices
-    except UnsupportedQuery:
-        return
-    bodies = shapes(question)
-    yield partial(_of_shape, "cube", bodies["cube"], question, target)
-    if "real-arithmetic" not in allow or question.dimension > LARGEST_BODY or rank(vertices) < question.dimension:
-        return
-    try:
-        drawn = sampler(bodies["hull"]())
-    except ParameterError:  # too flat for doubles: no floating-point noise of any shape around it
-        return
-    if drawn == "columns":
-        return  # K-norm is then exactly Laplace noise on the histogram
-    yield partial(_of_shape, "ellipsoid", bodies["ellipsoid"], question, target)
-    yield partial(_of_shape, "parallelepiped", bodies["image"], question, target)
-    if drawn != "walk" or "mixing" in allow:
-        yield partial(_of_shape, "k-norm", bodies["hull"], question, target)
-        if question.dimension > 1:
-            yield partial(_per_row, NIM, "nim", question, target)
+    return (_made(make) for make in linear_mechanisms(question, target, allow))
 
 
 def _preference(option: Option) -> float:
@@ -203,21 +304,37 @@ def _preference(option: Option) -> float:
 def _per_row(kind: Any, label: str, question: Any, target: Guarantee, *more: Any) -> Option:
     """A mechanism of this kind with the root mean square error of a weighted row."""
     mechanism = kind.calibrate(question, target, *more)
-    own = getattr(mechanism, "root_mean_square", None)
-    return Option(mechanism, mechanism.noise.variance**0.5 if own is None else own, label)
+    return Option(mechanism, mechanism.root_mean_square, label)
 
 
-def _of_shape(label: str, shape: Callable[[], Any], question: Workload, target: Pure) -> Option:
-    return _per_row(NoiseBody, label, question, target, shape())
-
-
-def _by_error(kind: Any, question: Any, target: Guarantee) -> Option:
-    mechanism = kind.calibrate(question, target)
+def _by_error(calibrate: Callable[..., Mechanism], *arguments: Any) -> Option:
+    mechanism = calibrate(*arguments)
     return Option(mechanism, mechanism.error())
 
 
 def _made(make: Callable[[], Any]) -> Maker:
     return lambda: Option(*make())
+
+
+def _of(candidates: Callable[[Any, Guarantee], Iterator[Any]]) -> Callable[..., Iterator[Maker]]:
+    """Makers of tables, without those that rest on what is not allowed."""
+    return lambda question, target, allow: (_allowed(make, allow) for make in candidates(question, target))
+
+
+def _allowed(make: Callable[[], Any], allow: frozenset[str]) -> Maker:
+    """The option, refused where it rests on what is not allowed."""
+
+    def made() -> Option:
+        mechanism, predicted = make()
+        missing = sorted(mechanism.guarantee().assumptions - allow)
+        if missing:
+            raise UnsupportedQuery(
+                f"{mechanism.to_record()['type']} would rest on the assumption {missing[0]!r}, which is not allowed; "
+                f'allow it by name, allow=["{missing[0]}"], or ask for less'
+            )
+        return Option(mechanism, predicted)
+
+    return made
 
 
 def _pure(target: Guarantee) -> Pure:
@@ -238,3 +355,25 @@ def check_target(target: Guarantee) -> None:
         raise ParameterError(f"spend needs {name} > 0, got {amount:g}; choose how much privacy this release may cost")
     if target.assumptions:
         raise UnsupportedQuery("a spend rests on no assumptions; allow them by name in the session")
+
+
+# What may answer each kind of question; a new kind is one row.
+CANDIDATES: dict[type, Kind] = {
+    VectorQuestion: Kind(_additive, _sharpness),
+    Workload: Kind(_linear, _preference),
+    Running: Kind(_running, _preference),
+    Quantiles: Kind(_quantiles, _preference),
+    Popular: Kind(_popular, _preference),
+    Scored: Kind(_scored, _preference),
+    DeclaredScores: Kind(_declared, _preference),
+    Keys: Kind(_over_keys),
+    KeyNames: Kind(_names),
+    ThresholdGrid: Kind(_thresholds),
+    Moments: Kind(_components, _preference),
+    FunctionQuestion: Kind(_functions, _preference),
+    ChosenDensity: Kind(_chosen_density, _preference),
+    SyntheticRows: Kind(_of(synthetic_mechanisms), _preference),
+    SanitizedRows: Kind(_of(sanitizing_mechanisms), _preference),
+    SmoothRows: Kind(_of(smooth_mechanisms), _preference),
+    CountingQueries: Kind(_of(counting_mechanisms), _preference),
+}

@@ -40,7 +40,7 @@ _ZEROS = bytes(BLOCK)
 class Rng(Protocol):
     """Independent uniform 64-bit words."""
 
-    def words(self, count: int) -> Words:
+    def bits64(self, count: int) -> Words:
         """The next `count` words."""
         ...
 
@@ -68,7 +68,7 @@ class SecureRng:
     def __reduce__(self) -> str:
         raise ParameterError("rng cannot be copied or sent elsewhere; call secure() there instead")
 
-    def words(self, count: int) -> Words:
+    def bits64(self, count: int) -> Words:
         """The next `count` words."""
         _check_count(count)
         pid = os.getpid()
@@ -104,7 +104,7 @@ class SecureRng:
     def _again(self, count: int) -> Words:
         """A draw that a handler carried into a forked child: nothing of it is kept."""
         self._renew()
-        return self.words(count)
+        return self.bits64(count)
 
     def _take(self, count: int) -> Words:
         self._follow_fork()
@@ -171,7 +171,7 @@ class SeededRng:
     def __repr__(self) -> str:
         return f"SeededRng(seed={self.seed})"
 
-    def words(self, count: int) -> Words:
+    def bits64(self, count: int) -> Words:
         """The next `count` words."""
         _check_count(count)
         kept = self._pool[self._next : self._next + count]

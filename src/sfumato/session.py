@@ -7,49 +7,52 @@ spent, and says one generic thing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from sfumato.archive import read, tables
+from sfumato.accuracy.division import Division
+from sfumato.accuracy.meeting import beyond, order_within
+from sfumato.accuracy.requests import requested, shared
 from sfumato.bounds import certify
-from sfumato.disk import free_bytes
 from sfumato.engines import Table
-from sfumato.errors import EngineError, LedgerError, ParameterError, UnsupportedQuery
-from sfumato.ledger import Charge, Ledger
-from sfumato.ledger.contents import INSIDE_BYTES
-from sfumato.ledger.entries import label
-from sfumato.mechanisms.ranks import Ranks
-from sfumato.orders import Order, Preview, must_be_storable, order, preview
+from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
+from sfumato.ledger import Ledger, LedgerLike, Member
+from sfumato.ledger.contents import must_have_room
+from sfumato.ledger.names import kept_title, lost_words
+from sfumato.ledger.offers import Offer, offer
+from sfumato.ledger.protocol import in_words
+from sfumato.ledger.rules import added, first_of
+from sfumato.orders import Order, Preview, must_be_different, order, previewed
+from sfumato.planner import Calibrates
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.guarantees import Guarantee
-from sfumato.publishing import Publication, Recipe
+from sfumato.privacy.spending import guarantee_like
+from sfumato.progress import shown, stage
+from sfumato.publishing import Publisher
 from sfumato.queries import Query
-from sfumato.queries.binding import bind_discovered
-from sfumato.queries.keys import Keys
-from sfumato.queries.linear.workload import Workload
-from sfumato.queries.popular import Popular
-from sfumato.queries.quantiles import Quantiles
-from sfumato.queries.vector import VectorQuestion
-from sfumato.randomness import SecureRng, secure
-from sfumato.release import Identity, Provenance, Release, scope
-from sfumato.version import VERSION
+from sfumato.queries.binding import limited
+from sfumato.queries.sanitized import Subject, sanitized
+from sfumato.queries.synthetic import synthetic
+from sfumato.randomness import Rng, SecureRng, secure
+from sfumato.release import Provenance, Published, Release
+from sfumato.release.archive import PUBLICATIONS, must_be_listed
+from sfumato.release.recognition import must_be_storable
+from sfumato.series import Measured, as_announced, must_follow, orders_of, unpublished
 
-if TYPE_CHECKING:  # whole tables are few, and what makes them is large
-    from sfumato.publishing.synthetic import SynthesisPreview
-    from sfumato.sanitization import Sanitization, SanitizedTable, Together
-    from sfumato.synthesis.table import SyntheticTable
+if TYPE_CHECKING:
+    from sfumato.release.sanitized import SanitizedTable
+    from sfumato.release.synthetic import SyntheticTable
 
-__all__ = ["Session", "exact_answer", "must_have_room"]
+__all__ = ["Session"]
 
-ROOM = 2 * INSIDE_BYTES  # what a release of the largest size inside the ledger takes, with its journal
+# A number is the epsilon of pure privacy, a mapping is read as in plans; a kind, or nothing, only beside a target.
+Spend = Guarantee | float | Mapping[str, float] | type[Guarantee] | None
 
 
-class Session:
+class Session(Publisher):
     """Private answers about one table, paid from one ledger.
 
     `allow` names the assumptions that guarantees may rest on; none by default.
@@ -59,259 +62,302 @@ class Session:
         self,
         table: Table,
         *,
-        budget: Guarantee,
-        ledger: str | os.PathLike[str] | Ledger,
+        budget: Guarantee | float | Mapping[str, float],
+        ledger: str | os.PathLike[str] | LedgerLike,
         allow: Iterable[str] = (),
-        rng: SecureRng | None = None,
+        rng: Rng | None = None,
     ) -> None:
         if not isinstance(table, Table):
             raise ParameterError("table must come from sfumato.read(...), which puts it behind its schema")
-        if rng is not None and not isinstance(rng, SecureRng):
-            raise ParameterError("a session takes only the secure generator; seeded ones are for tests")
-        if not isinstance(ledger, str | os.PathLike | Ledger):
-            raise ParameterError(f"ledger must be the path of a ledger file or a Ledger, got {type(ledger).__name__}")
+        if not isinstance(ledger, str | os.PathLike | LedgerLike):
+            raise ParameterError(f"ledger must be the path of a ledger file or a ledger, got {type(ledger).__name__}")
+        granted: Guarantee = guarantee_like("budget", budget)  # type: ignore[assignment]
+        laboratory = None if isinstance(ledger, str | os.PathLike) else ledger.laboratory
+        if rng is not None and not isinstance(rng, SecureRng) and laboratory is None:
+            raise ParameterError(
+                "a session takes only the secure generator; seeded ones are for sf.reference.lab(...), whose releases "
+                "are marked as not private"
+            )
         self._table = table
-        self._rng = rng or secure()
+        self._rng: Rng = rng or secure()
         self._allow = assumed(allow)
-        self._unstored: dict[tuple[str, str], tuple[Charge, bytes, Publication]] = {}
-        self.schema = table.schema
-        must_be_storable(self.schema)
-        self.is_new = not isinstance(ledger, Ledger) and not Path(ledger).exists()
-        if isinstance(ledger, Ledger):
-            ledger.terms.must_match(self.schema.dataset, self.schema.adjacency, self.schema.unit, budget)
-        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger.open(
-            ledger, dataset=self.schema.dataset, adjacency=self.schema.adjacency, unit=self.schema.unit,
-            budget=budget, allow=self._allow,
+        schema, is_new = table.schema, isinstance(ledger, str | os.PathLike) and not Path(ledger).exists()
+        must_be_storable(schema)
+        dataset, adjacency, unit = schema.dataset, schema.adjacency, schema.unit
+        kept: LedgerLike = ledger if isinstance(ledger, LedgerLike) else Ledger.open(
+            ledger, dataset=dataset, adjacency=adjacency, unit=unit, budget=granted, allow=self._allow
         )  # fmt: skip
+        kept.terms.must_match(dataset, adjacency, unit, granted)
+        super().__init__(schema, kept, is_new)
 
-    def __repr__(self) -> str:
-        new = f", {self.notice}" if self.notice else ""
-        return f"Session({self.schema.dataset!r}, spent {self.spent!r}, left {self.remaining!r}{new})"
+    @classmethod
+    def from_plan(cls, path: str | os.PathLike[str]) -> Session:
+        """The session of a plan's table, budget and ledger; its releases are not carried out."""
+        from sfumato.plans import read_plan
+        from sfumato.plans.outlook import opened
 
-    @property
-    def notice(self) -> str | None:
-        """What to know before spending: that the ledger was started by this session, and so knows of nothing before."""
-        if not self.is_new:
-            return None
-        return (
-            f"ledger {self.ledger.path} is new, started by this session: it knows of no earlier release; if releases "
-            "from this data were paid for elsewhere, use that ledger"
-        )
+        return opened(read_plan(Path(path)))
 
-    @property
-    def spent(self) -> Guarantee:
-        """What everything charged so far costs together; true at any moment, also one chosen after seeing answers.
-
-        Under an approximate budget it is stated at the budget's own delta, unless every charge was pure.
-        """
-        return self.ledger.spent()
-
-    @property
-    def remaining(self) -> Guarantee:
-        """What may still be spent."""
-        return self.ledger.remaining()
-
-    def plan(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Preview:
+    def preview(
+        self,
+        query: Query,
+        *,
+        spend: Spend = None,
+        within: float | str | None = None,
+        level: float = 0.95,
+        of: float | Release | None = None,
+        name: str | None = None,
+        mechanism: str | Calibrates | None = None,
+    ) -> Preview:
         """What `release` would cost and how accurate it would be, from public quantities only."""
-        found = preview(query, self.schema, spend=spend, allow=self._allow, name=name)
-        return replace(found, notice=self.notice)
+        settled = self.order(query, spend, name, mechanism, within=within, level=level, of=of)
+        seen = replace(previewed(settled, self.schema), notice=self.notice)
+        try:
+            paid = not self._charges(settled)
+        except LedgerError as error:  # the name stands for something else
+            return replace(seen, fits=False, refusal=str(error))
+        return replace(seen, fits=paid or self._fits(seen.guarantee))
 
-    def release(self, query: Query, *, spend: Guarantee, name: str | None = None) -> Release:
-        """A private answer.  The same name and question again returns what was stored, at no cost."""
-        return self.fulfill(order(query, self.schema, spend=spend, allow=self._allow, name=name))
+    def _fits(self, claim: Guarantee) -> bool:
+        """Whether what is left takes one more charge of this claim."""
+        rules, entries = self.ledger.terms.filter, self.ledger.entries()
+        try:
+            cost = rules.amounts(claim)
+        except ParameterError:  # a kind of claim that the budget does not take
+            return False
+        return rules.admits(added(entries[-1].total, cost), first_of(entries) or (cost if any(cost) else None))
 
-    def fulfill(self, settled: Order) -> Release:
+    def release(
+        self,
+        query: Query,
+        *,
+        spend: Spend = None,
+        within: float | str | None = None,
+        level: float = 0.95,
+        of: float | Release | None = None,
+        name: str | None = None,
+        mechanism: str | Calibrates | None = None,
+    ) -> Published:
+        """A private answer.  The same name and question again returns what was stored, at no cost.
+
+        `spend` says what it may cost, or `within` what error it may have with probability `level`: a number in the
+        answer's units, or a share such as "1%" (of what, see docs/guide/accuracy.md; or of `of`, a number or a released
+        one).  Then the least spend is found; `spend` beside it is its kind, such as sf.Concentrated, or a ceiling.
+        `mechanism` chooses one by its stored name, such as "laplace"; left out, the least error is chosen.
+        """
+        settled = self.order(query, spend, name, mechanism, within=within, level=level, of=of)
+        if settled.target is not None and self._charges(settled) and not self._fits(settled.claim):
+            raise beyond(settled, self.remaining, self._allow)
+        return self.fulfill(settled)
+
+    def order(
+        self,
+        query: Query,
+        spend: Spend = None,
+        name: str | None = None,
+        mechanism: str | Calibrates | None = None,
+        *,
+        within: float | str | None = None,
+        level: float = 0.95,
+        of: float | Release | None = None,
+    ) -> Order:
+        """What `fulfill` takes: everything public about a release settled, nothing spent, no data read."""
+        laboratory = self.ledger.laboratory is not None
+        chosen: Guarantee | type[Guarantee] | None = guarantee_like("spend", spend)  # type: ignore[assignment]
+        if within is not None:
+            least = order_within(
+                query, self.schema, within, budget=self.ledger.terms.budget, ledger=self.ledger, level=level, of=of,
+                spend=chosen, allow=self._allow, name=name, mechanism=mechanism, laboratory=laboratory,
+            )  # fmt: skip
+            return as_announced(least, self.ledger)
+        if chosen is None or isinstance(chosen, type) or of is not None:
+            raise ParameterError(
+                "give spend=, what the release may cost, such as sf.Pure(0.1) or the epsilon 0.1, or within=, what "
+                "error it may have; of= and a kind of spend only beside within="
+            )
+        made = order(
+            query, self.schema, spend=chosen, allow=self._allow, name=name, mechanism=mechanism, laboratory=laboratory
+        )
+        titled = replace(made, title=kept_title(self.ledger, made.title, self.schema.version))
+        return as_announced(titled, self.ledger)
+
+    def release_all(
+        self, requests: Iterable[Mapping[str, Any]], *, split: str | None = None, total: Guarantee | float | None = None
+    ) -> list[Published]:
+        """Several private answers, fixed in advance; each request holds the arguments of one `release`.
+
+        Where that saves a twentieth of the epsilon or more, those that are new are charged together, as one batch: it
+        is paid for as a whole, whatever becomes of them.  See `prepay`.  With `split="auto"` requests that hold neither
+        `spend` nor `within` share in what is left of the budget, as `divide` says.
+        """
+        if split not in (None, "auto") or (total is not None and split is None):
+            raise ParameterError(f'split must be "auto" or left out, and total stands beside it, got {split!r:.60}')
+        asked = requested(requests, split is not None)
+        if split is not None:
+            asked, _ = shared(asked, self.schema, self.ledger, _granted(total), self._allow)
+        orders = [self.order(**one) for one in asked]
+        self.prepay(orders)
+        made = []
+        with shown():
+            for place, settled in enumerate(orders):
+                with stage(settled.title, place, len(orders)):
+                    made.append(self.fulfill(settled))
+        return made
+
+    def divide(
+        self, requests: Iterable[Mapping[str, Any]], *, total: Guarantee | float | None = None
+    ) -> Division | None:
+        """What `release_all(requests, split="auto")` would let each spend, by its name; nothing is spent.
+
+        The worst error, relative and times the request's `weight`, is as small as it can be; none if all is settled.
+        """
+        return shared(requested(requests, True), self.schema, self.ledger, _granted(total), self._allow)[1]
+
+    def prepay(self, orders: Sequence[Order]) -> Offer:
+        """Charge orders together where that saves, and say what was saved; `fulfill` then takes each from the batch.
+
+        What is stored or was paid for before is no part of it.  A release that was begun and not stored is lost, and
+        charged again when it is asked for again; one that was not begun stays paid for, also in another session.
+        """
+        must_be_different(orders)
+        for one in orders:
+            self._must_be_settled(one)
+        keys = {one.title: self._key(one.title, one.identity) for one in orders}
+        fresh = [each for one in orders for each in self._charges(one)]
+        paid, announcing = [(one.claim, one.loss) for one in fresh], any(one.periods for one in fresh)
+        found = offer(self.ledger.terms, *self.ledger.totals(), paid, announcing)
+        if found.first_refused is not None:
+            raise BudgetExceeded(
+                f"these releases do not fit the budget: in all {in_words(found.spent)} would be spent of "
+                f"{in_words(self.ledger.terms.budget)}, and {fresh[found.first_refused].title!r} is the first that "
+                "does not fit; nothing was charged.  Lower the spends, or ask for less"
+                + lost_words([one.title for one in fresh if self.ledger.known(one.title) is not None])
+            )
+        if found.claim is not None:
+            must_have_room(self.ledger.place, self.ledger.room())
+            members = [Member(one.title, keys[one.title], one.claim, one.described) for one in fresh]
+            self.ledger.charge_batch(members, found.claim)
+            self._parts.wrote()
+        return found
+
+    def announce(
+        self, query: Query, *, spend: Spend, name: str | None = None, mechanism: str | None = None
+    ) -> tuple[str, ...]:
+        """Charge a series of running counts, all of its periods at once; `release` then publishes each for nothing.
+
+        The names of its releases.  Where nobody announced it, the first release does.
+        """
+        settled = self.order(query, spend, name, mechanism)
+        self._must_be_settled(settled)
+        orders = orders_of(settled)
+        self._announce(settled)
+        return tuple(one.title for one in orders)
+
+    def _announce(self, settled: Order) -> None:
+        """Charge a series, unless that was done before."""
+        if self.ledger.known(settled.title) is None:
+            must_have_room(self.ledger.place, self.ledger.room())
+            members = [
+                Member(one.title, self._key(one.title, one.identity), one.claim, one.described)
+                for one in orders_of(settled)
+            ]
+            self.ledger.charge_series(members)
+            self._parts.wrote()
+
+    def fulfill(self, settled: Order) -> Published:
         """The answer to an order that was settled for this session's schema."""
-        return self._published(  # type: ignore[no-any-return]
-            settled.title, settled.identity, settled.claim, settled.described,
-            lambda provenance: self._answer(settled, provenance),
-        )  # fmt: skip
+        self._must_be_settled(settled)
+        if not settled.periods:
+            return self._published(settled, partial(self._answer, settled))
+        return self._next_of_series(as_announced(settled, self.ledger))
+
+    def _next_of_series(self, settled: Order) -> Published:
+        """This period's release, after those of the periods before it that nobody has published."""
+        last, pending = unpublished(settled, self.ledger)
+        found = None if last is None else self._found(last, last.identity.digest)
+        must_follow(pending)
+        if pending:
+            certify(settled.question, settled.mechanism)  # slow the first time: not between beginning and storing
+            self._announce(settled)
+            measured = Measured(settled, self._table.under(settled.question.schema), found)  # type: ignore[arg-type]
+            for one in pending:
+                found = self._published(one, partial(self._continued, one, measured))
+                measured.last = found  # type: ignore[assignment]
+        assert found is not None
+        return found
+
+    def _must_be_settled(self, settled: Order) -> None:
+        """Refuse, before any charge, an order whose noise or claim is not this session's."""
+        if settled.question.schema != limited(settled.question.query, self.schema):
+            raise ParameterError(
+                f"order {settled.title!r} was settled for another schema, so its noise may be too little for this one; "
+                "settle it with this session's order(...)"
+            )
+        if self.ledger.laboratory is None:
+            must_be_listed(settled.mechanism)
+        if settled.claim != settled.mechanism.guarantee():
+            raise ParameterError(
+                f"order {settled.title!r} claims {settled.claim!r}, which is not what its mechanism gives; settle it "
+                "with this session's order(...)"
+            )
 
     def sanitize(
-        self, columns: Sequence[str | Together] | None = None, *, spend: Guarantee, name: str | None = None
+        self,
+        columns: Sequence[Subject] | None = None,
+        *,
+        spend: Guarantee | float,
+        least: str = "spread",
+        name: str | None = None,
     ) -> SanitizedTable:
-        """A perturbed copy of the table, record by record (all columns by default): every later query on it is free.
-
-        Needs replacement adjacency, since the number of rows is published.  Columns that are one thing (a vector, an
-        image, a curve) are named by `together(...)`.
-        """
-        from sfumato.publishing.sanitized import Sanitizing
-
-        return self.publish(Sanitizing.of(self.schema, columns, spend), name=name)  # type: ignore[no-any-return]
-
-    def plan_sanitization(self, columns: Sequence[str | Together] | None = None, *, spend: Guarantee) -> Sanitization:
-        """What `sanitize` would do to each column and how accurate that is; nothing is spent, no data is read."""
-        from sfumato.publishing.sanitized import Sanitizing
-
-        return Sanitizing.of(self.schema, columns, spend).randomizer
+        """`release(sanitized(columns, least=least))`: a perturbed copy of the table, record by record."""
+        return self.release(sanitized(columns, least=least), spend=spend, name=name)  # type: ignore[return-value]
 
     def synthesize(
         self,
         columns: Sequence[str] | None = None,
         *,
-        spend: Guarantee,
+        spend: Guarantee | float,
         rows: int | None = None,
+        good_for: str = "both",
+        target: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        keep: Sequence[str] | None = None,
+        person: Sequence[str] | None = None,
+        workload: Sequence[Query] | None = None,
         name: str | None = None,
-        progress: bool = True,
     ) -> SyntheticTable:
-        """A table of invented rows, drawn from a private model of this one; whatever is computed from them is free.
-
-        All columns by default, which must hold numbers or categories; missing values are modelled.  `rows`: as many as
-        the table has, by default.  Look at `plan_synthesis` first: it says what the table will be good at.
-        """
-        from sfumato.publishing.synthetic import Synthesizing
-
-        asked = Synthesizing.of(self.schema, columns, spend, rows, progress)
-        return self.publish(asked, name=name)  # type: ignore[no-any-return]
-
-    def plan_synthesis(
-        self, columns: Sequence[str] | None = None, *, spend: Guarantee, rows: int | None = None
-    ) -> SynthesisPreview:
-        """What `synthesize` would cost, be good at, and need; nothing is spent, no data is read."""
-        from sfumato.publishing.synthetic import Synthesizing
-
-        return Synthesizing.of(self.schema, columns, spend, rows).preview()
-
-    def publish(self, recipe: Recipe, *, name: str | None = None) -> Any:
-        """What a recipe makes of the table.  The same name and recipe again returns what was stored, at no cost."""
-        if not (hasattr(recipe, "specification") and hasattr(recipe, "publish")):
-            raise ParameterError("recipe must be made by a function such as trigonometric(session.schema, ...)")
-        if recipe.schema != self.schema:
-            raise ParameterError("the recipe was made for another schema; make it with session.schema")
-        title, asked = label("name", recipe.title if name is None else name), recipe.specification()
-        if asked.get("format") not in tables():
-            raise UnsupportedQuery(
-                f"a recipe of format {asked.get('format')!r:.60} could be stored but never read back, so it is not "
-                f"charged; a session publishes {', '.join(tables())}"
-            )
-        renamed = {"asked" if part == "columns" else part: value for part, value in asked.items()}
-        identity = Identity(
-            {**renamed, **scope(self.schema, recipe.columns, sized=True)}, {**asked, "schema": self.schema.to_record()}
+        """`release(synthetic(columns, rows=rows, ...))`: invented rows, drawn from a private model."""
+        query = synthetic(
+            columns,
+            rows=rows,
+            good_for=good_for,
+            target=target,
+            weights=weights,
+            keep=keep,
+            person=person,
+            workload=workload,
         )
-        return self._published(
-            title, identity, recipe.guarantee(), recipe.described() | identity.described(),
-            lambda provenance: recipe.publish(title, self._table, self._rng, provenance),
-        )  # fmt: skip
+        return self.release(query, spend=spend, name=name)  # type: ignore[return-value]
 
-    def _published(
-        self,
-        title: str,
-        identity: Identity,
-        claim: Guarantee,
-        described: dict[str, Any],
-        make: Callable[[Provenance], Publication],
-    ) -> Any:
-        """The stored publication, or one that is charged, computed and stored now.
+    def _answer(self, settled: Order, provenance: Provenance) -> Published:
+        mechanism = settled.mechanism
+        with shown():
+            output = mechanism.release(mechanism.take(self._table.under(settled.question.schema)), self._rng)
+        return _publication(settled, output, provenance)
 
-        What was computed and could not be stored is kept: asking again stores it, and charges nothing more.
-        """
-        key = identity.within(title, self.ledger.named(title))
-        stored = self.ledger.find(title, key)
-        if stored is not None:
-            return read(stored.content)
-        held = self._unstored.pop((title, key), None) or self._computed(title, key, claim, described, make)
-        charge, content, publication = held
-        failure = self._stored(charge, content)
-        if failure is not None:
-            self._unstored[title, key] = held
-            raise LedgerError(
-                f"release {title!r} is charged and computed but could not be stored, so it is not shown: {failure}.  "
-                "Mend that and ask again in this session, which stores it and charges nothing more; "
-                "another session would charge again"
-            )
-        return publication
-
-    def _computed(
-        self, title: str, key: str, claim: Guarantee, described: dict[str, Any], make: Callable[[Provenance], Any]
-    ) -> tuple[Charge, bytes, Publication]:
-        """The publication and its bytes, after its charge."""
-        must_have_room(self.ledger.path)
-        charge = self.ledger.charge(title, key, claim, described)
-        made = self._made(key, charge, make)
-        if made is None:  # raised out here, so that the cause is not its context
-            raise EngineError(
-                f"release {title!r} failed after its charge, which is spent, and nothing can be shown; asking again "
-                "charges again, so first see that the table can be read and that memory and disk suffice "
-                "(the cause is withheld, since it may hold data)"
-            )
-        return charge, *made
-
-    def _made(self, key: str, charge: Charge, make: Callable[[Provenance], Any]) -> tuple[bytes, Publication] | None:
-        """The publication as bytes and as a value; None if anything failed on the way."""
-        provenance = Provenance(
-            dataset=self.schema.dataset, unit=self.schema.words(), version=VERSION, digest=key,
-            time=datetime.now(UTC).isoformat(timespec="seconds"), charge=charge.sequence, head=charge.head,
-        )  # fmt: skip
-        try:
-            publication = make(provenance)
-            return publication.to_bytes(), publication
-        except Exception:
-            return None
-
-    def _stored(self, charge: Charge, content: bytes) -> str | None:
-        """Nothing if it was stored; else why not, as far as that is about the ledger's file and not about the data."""
-        try:
-            self.ledger.store(charge, content)
-        except LedgerError as error:
-            return str(error)
-        except Exception:
-            return f"ledger {self.ledger.path} failed"
-        return None
-
-    def _answer(self, settled: Order, provenance: Provenance) -> Release:
-        parts = settled.parts
-        option, question = parts[-1]
-        mechanism: Any = option.mechanism
-        keys: tuple[str, ...] | None = None
-        if len(parts) == 2:
-            keys = self._discover(parts[0][0].mechanism, parts[0][1])
-            question = bind_discovered(parts[0][1], keys)
-            mechanism = type(mechanism)(question, **_parameters(mechanism))
-        output = mechanism.release(exact_answer(self._table, question, mechanism), self._rng)
-        if hasattr(question, "read_by"):
-            question = question.read_by(mechanism)
-        stamped = replace(provenance, parts=tuple(dict(part.mechanism.to_record()) for part, _ in parts))
-        certificate = certify(parts[0][1] if keys is not None else question, mechanism)
-        return Release(
-            settled.title, question, mechanism, output, settled.claim, certificate, stamped, settled.spend, keys
-        )
-
-    def _discover(self, mechanism: Any, question: Keys) -> tuple[str, ...]:
-        texts, counts = self._table.answer(question.statistic)
-        noisy = mechanism.release(counts, self._rng)
-        return tuple(sorted(text for text, count in zip(texts, noisy, strict=True) if count))
+    def _continued(self, settled: Order, measured: Measured, provenance: Provenance) -> Published:
+        return _publication(settled, measured.output(settled, self._rng), provenance)
 
 
-def must_have_room(ledger: Path) -> None:
-    """Refuse, before anything is charged, where a release could be paid for and not be stored."""
-    free = free_bytes(ledger.parent)
-    if free < ROOM:
-        raise LedgerError(
-            f"the disk of ledger {ledger} has {free // 2**20} MB free, and {ROOM // 2**20} MB may be needed to store "
-            "what is paid for; nothing was charged.  Make room first"
-        )
+def _publication(settled: Order, output: object, provenance: Provenance) -> Published:
+    question, mechanism = settled.question, settled.mechanism
+    published = PUBLICATIONS.get(question.query.kind, Release)
+    return published.of(
+        settled.title, question, mechanism, output, settled.claim, certify(question, mechanism, output),
+        replace(provenance, unit=question.schema.words()), settled.spend,
+    )  # fmt: skip
 
 
-def exact_answer(table: Table, question: Any, mechanism: Any) -> Any:
-    """The exact, secret answer in the form its mechanism takes."""
-    if hasattr(question, "exact"):
-        return question.exact(table, mechanism)
-    if isinstance(question, Workload) and getattr(mechanism, "on_histogram", False):
-        return question.histogram(table.answer(question.statistic))
-    if isinstance(question, VectorQuestion):
-        if question.cells.count == 0:
-            return np.zeros(0, dtype=object)
-        return question.vector(table.answer(question.statistic))
-    if question.cells.count == 0:
-        return np.zeros((0, len(question.items)), dtype=np.int64) if isinstance(question, Popular) else []
-    cells, values, counts = table.answer(question.statistic)
-    if isinstance(question, Popular):
-        return question.scores(cells, values, counts)
-    assert isinstance(question, Quantiles)
-    order = np.argsort(cells, kind="stable")
-    ends = np.searchsorted(cells[order], np.arange(1, question.cells.count))
-    return [Ranks.counted(values[part], counts[part]) for part in np.split(order, ends)]
-
-
-def _parameters(mechanism: Any) -> dict[str, Any]:
-    return {name: value for name, value in mechanism.to_record().items() if name != "type"}
+def _granted(total: object) -> Guarantee | None:
+    """What requests may cost together, where that was said."""
+    return guarantee_like("total", total)  # type: ignore[return-value]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from sfumato.auditing import (
     audit_rowwise,
     audit_sensitivity,
     audit_table,
-    clock,
     render,
 )
 from sfumato.auditing.accounting import composed_delta
@@ -179,7 +177,7 @@ def marginals(table: pd.DataFrame, rng: Any) -> pd.DataFrame:
 def test_membership_is_told_from_copied_rows() -> None:
     finding = audit_membership(bootstrap, Pure(1.0), inputs=PEOPLE, seconds=10)
     assert finding.refuted, str(finding)
-    assert not audit_membership(marginals, Pure(1.0), inputs=PEOPLE, seconds=3).refuted
+    assert not audit_membership(marginals, Pure(1.0), inputs=PEOPLE, seconds=1).refuted
 
 
 # tables, scripts, words
@@ -201,7 +199,17 @@ def test_table_shows_claim_evidence_and_what_was_tried() -> None:
 
 @pytest.mark.parametrize(
     ("target", "options"),
-    [(sums.twice_spent, {}), (floats.holes, {}), (channels.exits, {}), (channels.own_generator, {"forks": True})],
+    [
+        (floats.holes, {}),
+        *(
+            pytest.param(target, options, marks=pytest.mark.heavy)
+            for target, options in (
+                (sums.twice_spent, {}),
+                (channels.exits, {}),
+                (channels.own_generator, {"forks": True}),
+            )
+        ),
+    ],
 )
 def test_script_reproduces_the_evidence(target: Any, options: dict[str, Any]) -> None:
     finding = audit(target, Pure(1.0), seconds=20, seed=3, **options)
@@ -224,8 +232,7 @@ def test_event_of_the_evidence_can_be_run_again() -> None:
     assert not finding.evidence.event(sums.missing_bound(second, rng))
 
 
-def test_finding_nothing_says_what_was_tried_and_its_power(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "now", time.process_time)  # a busy machine changes nothing
+def test_finding_nothing_says_what_was_tried_and_its_power() -> None:
     finding = audit(channels.noisy_sum, Pure(1.0), seconds=2, seed=1)
     assert not finding.refuted
     assert 1.0 < finding.power < 2.0

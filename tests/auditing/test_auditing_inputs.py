@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sfumato.auditing import audit
+from sfumato.auditing import attack, audit, clock
 from sfumato.auditing.bits import lowest_bit
 from sfumato.auditing.features import ABSENT, learn
 from sfumato.auditing.neighbors import pairs_for
@@ -129,17 +129,21 @@ def test_target_that_changes_its_input_is_given_copies() -> None:
     assert data == [1.0, 2.0, 3.0]
 
 
-def test_time_is_kept_for_slow_targets() -> None:
+def test_time_is_kept_for_slow_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", time.perf_counter)  # sleep is not this process's
+
     def slow(data: list[float], rng: Any) -> float:
         time.sleep(0.002)
         return float(len(data)) + float(rng.integers(-50, 50))
 
     start = time.perf_counter()
-    audit(slow, Pure(9.0), seconds=3.0)
+    audit(slow, Pure(9.0), seconds=1.0)
     assert time.perf_counter() - start < 9.0
 
 
-def test_an_endless_run_is_an_output() -> None:
+def test_an_endless_run_is_an_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", time.perf_counter)  # sleep is not this process's
+
     def hangs(data: list[float], rng: Any) -> float:
         while any(x != x for x in data):
             time.sleep(0.01)
@@ -147,6 +151,22 @@ def test_an_endless_run_is_an_output() -> None:
 
     finding = audit(hangs, Pure(1.0), pairs=[([0.0, float("nan")], [0.0])], seconds=1.0)
     assert "end the process" in finding.notes[0]
+
+
+def test_an_input_that_nobody_had_time_to_try_is_never_run_where_it_could_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", time.perf_counter)  # sleep is not this process's
+
+    def hangs_late(data: list[float], rng: Any) -> float:
+        while data == [99.0]:
+            time.sleep(0.01)
+        time.sleep(0.001)
+        return float(rng.integers(2))
+
+    monkeypatch.setattr(attack, "PATIENCE", 0.02)
+    pairs: list[tuple[Any, Any]] = [([float(k)], []) for k in range(100)]
+    finding = audit(hangs_late, Pure(1.0), pairs=pairs, seconds=0.5)
+    assert "200 inputs" in finding.notes[0]
+    assert finding.evidence is None
 
 
 def test_audit_is_repeatable_given_its_seed() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from sfumato.accounting.promises import curve, points
 from sfumato.auditing.confirming import Errors
-from sfumato.auditing.limits import Counts, clopper_pearson, curve, epsilon_limit, points, wealth
+from sfumato.auditing.limits import Counts, clopper_pearson, epsilon_limit, wealth
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 
 

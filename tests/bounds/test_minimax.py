@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.answers.certificate import Certificate, NoBoundKnown
 from sfumato.bounds.minimax import (
     assouad,
     asymptotic_frequency_error,
@@ -28,7 +29,7 @@ from sfumato.bounds.minimax import (
     van_trees,
     worst_frequency_error,
 )
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.bounds.minimax.conjugate import STRENGTHS, column_peaks, signs_error
 from sfumato.errors import ParameterError
 from sfumato.local.optimal import best_subset_size, frequencies, optimal_channel
 from sfumato.local.protocols import (
@@ -150,7 +151,98 @@ def test_fano_and_assouad_fall_to_nothing_when_reports_tell_all():
     assert assouad(0.1, 10, 0.01, 10**6, 1.0) == 0.0
 
 
+def test_certificates_of_vectors_from_a_thousand_people():
+    factors = [certify_local(Hypercube.calibrate(d, -1, 1, Pure(1.0)), 1000).factor for d in (1, 10, 100)]
+    assert all(1 <= found <= limit for found, limit in zip(factors, (1.2, 1.9, 2.6), strict=True)), factors
+    assert cube_mean_error(1000, 1.0, 100) > 11
+    assert ball_mean_error(1000, 1.0, 100) > 0.11
+    assert frequency_error(1000, 1.0, 1000) > 0.03
+
+
+def test_one_sign_is_bounded_in_closed_form():
+    for n, epsilon in ((1, 0.5), (40, 1.0), (1000, 3.0)):
+        exact = 1 / (1 + math.sqrt(n) * math.tanh(epsilon / 2)) ** 2
+        assert signs_error(n, epsilon, 1) == pytest.approx(exact, rel=1e-8)
+        assert mean_error(n, epsilon) >= exact * (1 - 1e-8)
+
+
+def test_without_reports_to_speak_of_the_bounds_are_the_trivial_risk():
+    """A report of almost no information: the middle is best, and its errors are d and 1 - 1/k."""
+    assert cube_mean_error(1, 1e-6, 7) == pytest.approx(7, rel=1e-3)
+    assert frequency_error(1, 1e-6, 7) == pytest.approx(6 / 7, rel=1e-3)
+
+
+@given(st.sampled_from([3, 4, 10, 300]), st.floats(0.05, 6), st.floats(0.01, 1000))
+@settings(max_examples=15, deadline=None)
+def test_the_information_of_categories_is_above_every_column_drawn(k, epsilon, strength):
+    """E |p (w - <p, w>)|^2 / <p, w> under the prior, by simulation, for random columns and staircases of each size.
+
+    Power: the mean over 4,000 draws is known within a few percent; the constant (s + 3) read as s would show.
+    """
+    words = seeded(k)
+    rng = np.random.default_rng(words.word())
+    laws = rng.dirichlet(np.full(k, strength / k), size=4000)
+    columns = [np.where(np.arange(k) < size, math.exp(epsilon), 1.0) for size in {1, 2, k // 2, k - 1}]
+    columns.append(rng.uniform(1, math.exp(epsilon), k))
+    for column in columns:
+        mass = laws @ column
+        values = ((laws * (column - mass[:, None])) ** 2).sum(axis=1) / mass / column.mean()
+        near = float(np.interp(strength, STRENGTHS, column_peaks(epsilon))) * (1 + strength / k)
+        assert values.mean() - 5 * values.std() / math.sqrt(4000) <= near * 1.02
+
+
+def test_no_single_report_beats_the_bound_on_three_categories():
+    """All channels from three categories to 45 guesses, by linear program, against all laws on a grid: n = 1."""
+    from scipy.optimize import linprog
+
+    steps = 8
+    grid = np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)]) / steps
+    size = len(grid)
+    loss = ((grid[:, None, :] - grid[None, :, :]) ** 2).sum(axis=2)  # of guess z when the law is p
+    for epsilon, factor in ((0.5, 1.4), (1.5, 1.75), (3.0, 1.25)):  # the bound speaks of averages over one prior
+        worst = np.hstack([np.hstack([grid[:, [x]] * loss for x in range(3)]), -np.ones((size, 1))])
+        pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
+        signs = np.array([[float(x == a) - math.exp(epsilon) * (x == b) for x in range(3)] for a, b in pairs])
+        private = np.hstack([np.kron(signs, np.eye(size)), np.zeros((6 * size, 1))])
+        upper = np.vstack([worst, private])
+        sums = np.hstack([np.kron(np.eye(3), np.ones(size)), np.zeros((3, 1))])
+        cost = np.append(np.zeros(3 * size), 1.0)
+        best = linprog(cost, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=sums, b_eq=np.ones(3), method="highs").fun
+        assert frequency_error(1, epsilon, 3) <= best <= factor * frequency_error(1, epsilon, 3)
+
+
 # laws
+@pytest.mark.parametrize("bound", [cube_mean_error, ball_mean_error, frequency_error, frequency_l1_error])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+def test_more_dimensions_and_categories_are_never_easier(bound, epsilon):
+    for n in (1, 100, 1000, 10**7):
+        found = [
+            bound(n, epsilon, d) for d in (2, 3, 4, 5, 10, 17, 18, 40, 63, 64, 65, 66, 100, 128, 129, 137, 400, 401)
+        ]
+        assert found == sorted(found)
+    assert cube_mean_error(100, epsilon, 1) <= cube_mean_error(100, epsilon, 2)
+    assert ball_mean_error(100, epsilon, 1) <= ball_mean_error(100, epsilon, 2)
+
+
+@given(st.floats(0.05, 6), st.integers(1, 10**7), st.integers(2, 200))
+@settings(max_examples=60, deadline=None)
+def test_no_shrunken_estimate_beats_the_bounds(epsilon, n, d):
+    """What unbiased estimates can become: multiplied by the best number, which their bias pays for."""
+    factors = np.linspace(0, 1, 2001)
+    response = math.tanh(epsilon / 2)
+
+    def best(variance: float, told: float, away: float) -> float:
+        """The least over factors a of the worst of a^2 (variance - told x) + (1 - a)^2 x over x in [0, away]."""
+        at = [factors**2 * (variance - told * x) + (1 - factors) ** 2 * x for x in (0.0, away)]
+        return float(np.maximum(*at).min())
+
+    assert mean_error(n, epsilon) <= best(1 / (n * response**2), 1 / n, 1.0)
+    sampled = best(d * d / (n * response**2), 1 / n, float(d))  # one coordinate of d, randomized
+    assert cube_mean_error(n, epsilon, d) <= sampled
+    chosen = SubsetSelection.calibrate(d, Pure(epsilon))
+    assert frequency_error(n, epsilon, d) <= best(chosen.risk(n) + (1 - 1 / d) / n, 1 / n, 1 - 1 / d)
+
+
 @given(st.sampled_from(CATEGORICAL), st.integers(2, 300), st.floats(0.1, 5), st.integers(10, 10**8))
 @settings(max_examples=60, deadline=None)
 def test_no_protocol_for_categories_beats_the_bounds(kind, k, epsilon, n):
@@ -181,13 +273,13 @@ def test_no_protocol_for_vectors_beats_the_bound(d, epsilon, n):
 def test_more_people_more_privacy_loss_and_fewer_categories_make_it_easier(epsilon, n, k):
     assert frequency_error(2 * n, epsilon, k) <= frequency_error(n, epsilon, k)
     assert frequency_error(n, 1.1 * epsilon, k) <= frequency_error(n, epsilon, k) * (1 + 1e-6)
-    assert frequency_error(n, epsilon, k + 1) >= frequency_error(n, epsilon, k) * 0.9
+    assert frequency_error(n, epsilon, k + 1) >= frequency_error(n, epsilon, k)
     assert van_trees(3, 0.5, 2 * n, 0.1) <= van_trees(3, 0.5, n, 0.1)
 
 
 # refusals
 def test_where_no_bound_is_known_it_says_so():
-    assert "pure" in certify_local(GeneralizedResponse.calibrate(4, Approximate(1.0, 0.01)), 100).reason
+    assert "open problem" in certify_local(GeneralizedResponse.calibrate(4, Approximate(1.0, 0.01)), 100).reason
     assert isinstance(certify_local(SquareWave.calibrate(0, 1, Pure(1.0)), 100), NoBoundKnown)
     assert all(kind.goal in ("frequencies", "mean", "means", "distribution") for kind in PROTOCOLS.values())
 

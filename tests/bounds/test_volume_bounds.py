@@ -12,24 +12,15 @@ from scipy.sparse import coo_matrix
 
 from sfumato.bounds.bounded_tables import packed_mean_error, packed_tail
 from sfumato.bounds.counting import count_mean_square
-from sfumato.bounds.integer_tables import (
-    concentrated_divergence,
-    coordinate_mean_square,
-    dithered_mean_square,
-    elliptic_mean_square,
-    prefix_nuclear_norm,
-    pure_divergence,
-)
+from sfumato.bounds.dithering import dithered_mean_square
 from sfumato.bounds.isotropy import isotropy
+from sfumato.bounds.linear import squared_norm
 from sfumato.bounds.metric import document_volume_bound, metric_mean_norm, metric_mean_square, metric_quantile
 from sfumato.bounds.projections import projected_mean_norm, projected_mean_square
 from sfumato.bounds.staircase import real_sum_mean_absolute
 from sfumato.bounds.unit_step import staircase_moment, unit_step_mean_norm, unit_step_mean_square
 from sfumato.bounds.volume import Radius, betting_limit, cross_polytope_radius, radius_of_volume, volume_radius
-from sfumato.bounds.workloads import nuclear_norm
 from sfumato.errors import ParameterError
-from sfumato.queries.linear.factors import EACH, RANGES, TOTAL, UPTO
-from sfumato.queries.linear.matrix import Block, Linear
 
 PAIRS = {
     "identity": np.eye(2, dtype=int),
@@ -68,11 +59,7 @@ def best_integer_noise(columns, epsilon):
 def test_no_integer_bound_exceeds_the_optimum_of_a_linear_program(name, epsilon):
     columns = PAIRS[name]
     optimum = best_integer_noise(columns, epsilon)
-    bounds = (
-        elliptic_mean_square(columns, pure_divergence(epsilon)),
-        dithered_mean_square(columns, epsilon),
-        coordinate_mean_square(columns, epsilon),
-    )
+    bounds = (squared_norm(columns) * count_mean_square(epsilon), dithered_mean_square(columns, epsilon))
     assert max(bounds) <= optimum * (1 + 1e-3)  # what lies beyond the window
     assert max(bounds) >= optimum / 2  # and they say something
     if name == "identity":  # discrete Laplace is optimal: the program finds it, so the test is sharp
@@ -162,7 +149,7 @@ def test_betting_covers_and_a_careless_mean_does_not():
     assert careless > 800
 
 
-# projections, isotropy, tables, nuclear norms
+# projections, isotropy, tables
 
 
 def test_projections_find_the_histogram_optimal_and_never_exceed_exact_noise():
@@ -191,27 +178,6 @@ def test_packing_stays_below_a_constant_answer_and_below_an_optimal_mechanism():
         assert bound <= 1 / math.sinh(epsilon) + 1e-9  # discrete Laplace
     assert packed_tail(answers, distances, 0.01, 5.0) > 0.4
     assert packed_tail(answers, distances, 1.0, 100.0) == 0.0
-
-
-def test_nuclear_norms_of_implicit_workloads():
-    for linear in (
-        Linear((30,), (Block((UPTO,), 3),)),
-        Linear((12,), (Block((RANGES,)),)),
-        Linear((3, 4, 2), (Block((EACH, EACH, TOTAL), 2), Block((TOTAL, EACH, EACH)))),
-    ):
-        exact = np.linalg.svd(linear.dense().astype(float), compute_uv=False).sum()
-        assert exact * (1 - 1e-3) <= nuclear_norm(linear) <= exact * (1 + 1e-9)
-    assert prefix_nuclear_norm(1) == pytest.approx(1)
-
-
-def test_concentrated_noise_is_near_its_bound():
-    from sfumato.queries.linear.ellipsoid import least_ellipsoid
-
-    columns = np.random.default_rng(3).choice([-1, 1], (6, 30))
-    rho = 0.1
-    achieved = least_ellipsoid(columns).trace / (2 * rho)
-    bound = elliptic_mean_square(columns, concentrated_divergence(rho))
-    assert 1 <= math.sqrt(achieved / bound) <= 1.055
 
 
 def test_points_must_span_their_space():

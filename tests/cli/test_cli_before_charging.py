@@ -34,7 +34,7 @@ def charges(place):
 def test_a_mistake_in_a_later_release_costs_nothing(place, run, later):
     spend = "spend = { epsilon = 0.25, delta = 1e-6 }"
     (place / "plan.toml").write_text(f"{head(place)}{FIRST}\n[[release]]\n{later}\n{spend}\n")
-    planned, published = run("plan", "plan.toml"), run("publish", "plan.toml", "--out", "out")
+    planned, published = run("preview", "plan.toml"), run("publish", "plan.toml", "--out", "out")
     assert (planned.code, published.code) == (1, 1)
     assert planned.err == published.err
     assert "release 2" in published.err
@@ -47,7 +47,7 @@ def test_a_changed_question_under_an_old_name_is_found_by_plan_and_before_any_ch
     assert run("publish", "plan.toml", "--out", "out").code == 0
     changed = old.replace("mean", "sum")
     (place / "plan.toml").write_text(head(place) + FIRST + changed)
-    for command in (("plan", "plan.toml"), ("publish", "plan.toml", "--out", "out")):
+    for command in (("preview", "plan.toml"), ("publish", "plan.toml", "--out", "out")):
         done = run(*command)
         assert done.code == 1
         assert 'release 2 ("ages")' in done.err
@@ -58,7 +58,7 @@ def test_a_changed_question_under_an_old_name_is_found_by_plan_and_before_any_ch
 def test_a_dataset_that_no_ledger_can_keep_is_found_by_plan(place, run):
     text = (place / "plan.toml").read_text().replace("size = 300", 'size = 300\ndataset = "a\\u0007b"')
     (place / "plan.toml").write_text(text)
-    for command in (("plan", "plan.toml"), ("publish", "plan.toml", "--out", "out")):
+    for command in (("preview", "plan.toml"), ("publish", "plan.toml", "--out", "out")):
         assert "dataset must be printable" in run(*command).err
 
 
@@ -66,14 +66,14 @@ def test_a_dataset_that_no_ledger_can_keep_is_found_by_plan(place, run):
 
 
 def test_a_new_ledger_is_announced(place, run):
-    planned = run("plan", "plan.toml")
+    planned = run("preview", "plan.toml")
     assert "no ledger" in planned.out
     assert "people.ledger" in planned.out
     published = run("publish", "plan.toml", "--out", "out")
     assert "is new" in published.out
     again = run("publish", "plan.toml", "--out", "out")
     assert "is new" not in again.out
-    assert "no ledger" not in run("plan", "plan.toml").out
+    assert "no ledger" not in run("preview", "plan.toml").out
 
 
 def test_a_lost_ledger_is_not_silently_replaced(place, run):
@@ -119,7 +119,7 @@ def test_a_stored_answer_says_when_it_was_computed(place, run):
     day = first["releases"][0]["provenance"]["time"][:10]
     again = run("publish", "plan.toml", "--out", "out").out
     assert again.count(day) >= len(first["releases"])
-    assert day in run("plan", "plan.toml").out
+    assert day in run("preview", "plan.toml").out
     assert first["releases"][0]["provenance"]["time"] in run("show", "out/releases/everyone.json").out
 
 
@@ -141,7 +141,7 @@ def test_files_of_two_years_are_not_taken_for_one_dataset(place, run, ending):
     """people.2020 and people.2021 would share a ledger, and the answers of one would be shown for the other."""
     plan = place / "plan.toml"
     plan.write_text(plan.read_text().replace("people.parquet", f"people.2020{ending}"))
-    for command in ("plan", "publish", "check"):
+    for command in ("preview", "publish", "check"):
         done = run(command, plan)
         assert done.code == 1
         assert "dataset = 'people.2020'" in done.err
@@ -179,6 +179,6 @@ def test_what_a_draft_says_of_a_first_line_does_not_depend_on_it(place, run):
 def test_a_ledger_without_a_directory_is_found_by_plan(place, run):
     plan = place / "plan.toml"
     plan.write_text(plan.read_text().replace("[budget]", '[ledger]\npath = "kept/here/people.ledger"\n\n[budget]'))
-    said = {run(command, plan).err for command in ("plan", "publish")}
+    said = {run(command, plan).err for command in ("preview", "publish")}
     assert len(said) == 1
     assert "its directory does not exist; create it first" in said.pop()

@@ -85,7 +85,7 @@ def test_an_engine_failure_shows_no_data(place, run, monkeypatch):
     def failing(self, statistic):
         raise RuntimeError("the value Zanzibar-canary is in row 7")
 
-    monkeypatch.setattr("sfumato.engines.engine.Table.answer", failing)
+    monkeypatch.setattr("sfumato.engines.table.Table.answer", failing)
     done = run("publish", "plan.toml", "--out", "out")
     assert done.code == 1
     assert "failed after its charge, which is spent" in done.err
@@ -93,11 +93,11 @@ def test_an_engine_failure_shows_no_data(place, run, monkeypatch):
 
 
 def test_an_unexpected_failure_is_one_generic_line(place, run, monkeypatch):
-    def failing(path):
+    def failing(*_, **__):
         raise RuntimeError("Zanzibar-canary")
 
-    monkeypatch.setattr("sfumato.cli.plan.read_plan", failing)
-    done = run("plan", "plan.toml")
+    monkeypatch.setattr("sfumato.cli.preview.read_plan", failing)
+    done = run("preview", "plan.toml")
     assert done.code == 1
     assert done.err == (
         "sfumato: an unexpected failure; its details are withheld, since they may hold data (kind: RuntimeError)\n"
@@ -105,13 +105,15 @@ def test_an_unexpected_failure_is_one_generic_line(place, run, monkeypatch):
 
 
 def test_errors_for_programs_are_json_on_standard_error(place, run):
-    done = run("plan", "nowhere.toml", "--json")
+    done = run("preview", "nowhere.toml", "--json")
     assert done.out == ""
     record = json.loads(done.err)
     assert (record["error"], record["exit_code"], done.code) == ("SchemaError", 1, 1)
 
 
-@pytest.mark.parametrize("arguments", [["plan"], ["publish", "plan.toml", "--frob"], ["nonsense"], ["ledger", "frob"]])
+@pytest.mark.parametrize(
+    "arguments", [["preview"], ["publish", "plan.toml", "--frob"], ["nonsense"], ["ledger", "frob"]]
+)
 def test_wrong_usage_is_code_2(run, arguments):
     done = run(*arguments)
     assert done.code == 2
@@ -176,7 +178,7 @@ def write(path, text):
         (["os:sep", "--epsilon", "1"], ["not a function"]),
         (["os:getcwd", "--epsilon", "nan"], ["epsilon must be a finite number"]),
         (["os:getcwd", "--delta", "1.5"], ["delta must lie in"]),
-        (["os:getcwd", "--rho", "0.1", "--epsilon", "1"], ["--rho alone"]),
+        (["os:getcwd", "--rho", "0.1", "--epsilon", "1"], ["epsilon, or epsilon and delta, or rho"]),
     ],
 )
 def test_a_wrong_audit_is_explained(place, run, arguments, words):

@@ -17,7 +17,7 @@ import pytest
 
 import sfumato as sf
 from hostile_text import LABELS, NAMES, PATHS, escapes_in
-from sfumato.cli.publish import file_names
+from sfumato.plans.execution import file_names
 from sfumato.visible import visible
 
 TEXTS = list(dict.fromkeys(LABELS.values()))
@@ -126,7 +126,7 @@ def test_every_release_loads_back_and_is_shown(published, run, monkeypatch):
     assert len(found) > len(TEXTS) // 2
 
 
-@pytest.mark.parametrize("command", [("plan", "plan.json"), ("ledger", "show", "x.ledger"),
+@pytest.mark.parametrize("command", [("preview", "plan.json"), ("ledger", "show", "x.ledger"),
                                      ("ledger", "verify", "x.ledger"), ("ledger", "export", "x.ledger")])  # fmt: skip
 def test_other_commands_show_them_too(published, run, monkeypatch, command):
     monkeypatch.chdir(published[0])
@@ -174,7 +174,7 @@ def test_a_spreadsheet_runs_nothing(tmp_path):
     rows = pa.table({"=bad()": labels * 20, "n": list(range(-50, -50 + 20 * len(labels)))})
     schema = {"=bad()": sf.Categories(labels), "n": sf.Integers(-50, 10_000)}
     session = sf.Session(sf.read(rows, schema=schema, dataset="d"), budget=sf.Pure(1000), ledger=tmp_path / "ledger")
-    made = session.synthesize(spend=sf.Pure(100), progress=False)
+    made = session.synthesize(spend=sf.Pure(100))
     made.save(tmp_path / "made.csv")
     with (tmp_path / "made.csv").open(newline="", encoding="utf-8") as file:
         written = list(csv.reader(file))

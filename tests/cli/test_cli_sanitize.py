@@ -23,7 +23,15 @@ def test_without_out_it_previews_for_free(place, run, plan):
         assert words in done.out
     assert not list(place.glob("*.ledger"))
     shown = json.loads(run("sanitize", plan, "--rho", 0.1, "--column", "state", "--json").out)
-    assert shown["mechanism"]["parts"][0]["type"] == "responses"
+    assert (shown["mechanism"], shown["columns"], shown["shuffled"]) == ("sanitization", 1, False)
+    assert 0 < shown["mean_error of state"] < 1
+
+
+def test_what_the_noise_makes_least_is_said(place, run, plan):
+    arguments = ["sanitize", plan, "--epsilon", 2, "--column", "age", "--json"]
+    spread, distance = (json.loads(run(*arguments, "--least", least).out) for least in ("spread", "distance"))
+    assert distance["mean_error of age"] < spread["mean_error of age"]
+    assert "least must be one of 'spread', 'distance'" in run(*arguments, "--least", "most").err
 
 
 def test_with_out_it_publishes_once_and_shows(place, run, plan):

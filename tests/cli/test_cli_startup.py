@@ -1,9 +1,9 @@
 """Help is quick: nothing heavy is imported before a command needs it."""
 
 import json
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -28,20 +28,26 @@ def test_help_imports_nothing_heavy(arguments):
     assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
 
 
+def processor_time():
+    """Seconds that ended children took, whoever else is on the machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_help_takes_less_than_six_tenths_of_a_second():
     times = []
-    for _ in range(5):
-        start = time.perf_counter()
+    for _ in range(3):
+        start = processor_time()
         subprocess.run([sys.executable, "-m", "sfumato.cli", "--help"], capture_output=True, check=True)
-        times.append(time.perf_counter() - start)
+        times.append(processor_time() - start)
     assert min(times) < 0.6
 
 
 def test_help_documents_exit_codes_and_shows_examples():
     for command, words in (
-        ([], ["draft", "plan", "publish", "ledger", "show", "audit", "3 budget exceeded", "4 the ledger"]),
+        ([], ["draft", "preview", "publish", "ledger", "show", "audit", "3 budget exceeded", "4 the ledger"]),
         (["publish"], ["Example: sfumato publish people.toml"]),
-        (["plan"], ["Example: sfumato plan people.toml", "--json"]),
+        (["preview"], ["Example: sfumato preview people.toml", "--json"]),
         (["ledger", "verify"], ["Example: sfumato ledger verify", "--head"]),
     ):
         arguments = [sys.executable, "-m", "sfumato.cli", *command, "--help"]

@@ -35,11 +35,11 @@ def test_with_out_it_publishes_once(place, run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "give what to spend"),
-        (["--delta", "1e-6"], "give what to spend"),
-        (["--epsilon", 1, "--rho", 1], "give what to spend"),
+        ([], "give how much privacy"),
+        (["--delta", "1e-6"], "give how much privacy"),
+        (["--epsilon", 1, "--rho", 1], "give how much privacy"),
         (["--epsilon", 1, "--out", "made.txt"], "--out must end in .parquet or .csv"),
-        (["--epsilon", 1], "'hobbies' must hold numbers, dates or categories"),
+        (["--epsilon", 1], "'city' must hold numbers, dates, categories, sets or arrays"),
         (["--epsilon", 1, "--column", "agee"], "did you mean 'age'"),
     ],
 )
@@ -77,3 +77,81 @@ def test_a_preview_says_whether_the_budget_has_room(place, run):
     done = run(*arguments, "--rho", 0.1)
     assert done.code == 1
     assert "pure budget" in done.err
+
+
+def test_rules_are_kept_and_more_rows_are_drawn_for_nothing(place, run):
+    arguments = ["synthesize", "plan.toml", "--epsilon", 2, "--column", "age", "--column", "state", "--rows", 60]
+    done = run(*arguments, "--keep", "age >= 30", "--keep", "state != 'CA' or age < 50", "--out", "made.parquet")
+    assert done.code == 0, done.err
+    made = sf.load(place / "made.parquet").to_pandas()
+    assert (made["age"].dropna() >= 30).all()
+    assert not (made["age"][made["state"] == "CA"] >= 50).any()
+    more = run("more", "made.parquet", "--rows", 40, "--given", "state != 'CA'", "--out", "more.csv")
+    assert more.code == 0, more.err
+    assert "nothing" in more.out
+    rows = pyarrow.csv.read_csv(place / "more.csv").to_pandas()
+    assert len(rows) == 40
+    assert set(rows["state"]) <= {"NY", "TX"}
+    assert (rows["age"].dropna() >= 30).all()
+    for wrong, words in [
+        (["--keep", "age > 30 and age < 20"], "no row was found"),
+        (["--keep", "age >"], "cannot read the rule"),
+    ]:
+        refused = run(*arguments, *wrong)
+        assert refused.code == 1
+        assert words in refused.err
+    refused = run("more", "made.parquet", "--rows", 5, "--given", "age < 10", "--out", "more.csv")
+    assert refused.code == 1
+    assert "0 are such" in " ".join(refused.err.split())
+    assert run("more", "plan.toml", "--rows", 5, "--out", "more.csv").code == 1
+
+
+def test_a_plan_names_rules_and_those_that_contradict_are_found_before_the_charge(place, run):
+    head = (place / "plan.toml").read_text().split("[[release]]")[0]
+    entry = '[[release]]\nname = "made"\nquery = "synthetic"\ncolumns = ["age", "state"]\nspend = { epsilon = 1.0 }\n'
+    (place / "plan.toml").write_text(head + entry + """keep = ["age >= 30", "state == 'CA' or age >= 40"]\n""")
+    done = run("publish", "plan.toml", "--out", "report")
+    assert done.code == 0, done.err
+    made = sf.load(place / "report" / "releases" / "made.parquet").to_pandas()
+    assert (made["age"].dropna() >= 30).all()
+    assert not (made["age"][made["state"] == "NY"] < 40).any()
+    (place / "plan.toml").write_text(head + entry.replace("made", "other") + 'keep = ["age > 50", "age < 40"]\n')
+    refused = run("publish", "plan.toml", "--out", "report")
+    assert refused.code == 1
+    assert "no row was found" in " ".join((refused.out + refused.err).split())
+
+
+@pytest.mark.parametrize("command", ["synthesize", "sanitize"])
+def test_what_is_read_is_never_written_over(command, place, run):
+    held = {file: file.read_bytes() for file in place.iterdir() if file.is_file()}
+    data = next(file for file in held if file.suffix in (".csv", ".parquet"))
+    (place / "linked.csv").hardlink_to(data)
+    for out in (data.name, "linked.csv"):
+        done = run(command, "plan.toml", "--epsilon", 1, "--column", "state", "--out", out)
+        assert done.code == 1
+        assert "choose another file" in done.err
+    assert {file: file.read_bytes() for file in held} == held
+    assert not list(place.glob("*.ledger"))
+
+
+def test_rows_do_not_join_the_files_that_a_pattern_stands_for(place, run):
+    data = next(file for file in place.iterdir() if file.suffix in (".csv", ".parquet"))
+    text = (place / "plan.toml").read_text()
+    (place / "plan.toml").write_text(text.replace(f'"{data.name}"', f'"*{data.suffix}"\ndataset = "all"'))
+    done = run("synthesize", "plan.toml", "--epsilon", 1, "--column", "state", "--out", f"made{data.suffix}")
+    assert done.code == 1
+    assert "choose another file" in done.err
+
+
+def test_a_second_table_of_the_same_columns_takes_a_name(place, run):
+    arguments = ["synthesize", "plan.toml", "--epsilon", 0.5, "--column", "age", "--column", "state"]
+    assert run(*arguments, "--out", "made.parquet").code == 0
+    changed = [*arguments, "--keep", "age >= 18"]
+    refused = run(*changed, "--out", "other.parquet")
+    assert refused.code == 1
+    assert "new name" in refused.err
+    assert run(*changed, "--name", "adults", "--out", "other.parquet").code == 0
+    assert sf.load(place / "other.parquet").name == "adults"
+    saved = (place / "other.parquet").read_bytes()
+    assert run("more", "other.parquet", "--rows", 5, "--out", "other.parquet").code == 1
+    assert (place / "other.parquet").read_bytes() == saved

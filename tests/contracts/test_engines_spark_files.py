@@ -12,7 +12,7 @@ from sfumato.engines.backends import quiet
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person, Row
 from sfumato.queries import bind, count, mean
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
 
 pytestmark = pytest.mark.spark
 

@@ -4,6 +4,7 @@ A new implementation adds one line to `LEDGERS`: a function that takes a directo
 and returns an opener, which opens the same ledger each time it is called.
 """
 
+import copy
 import dataclasses
 import inspect
 import json
@@ -22,8 +23,11 @@ from sfumato.errors import (
     LedgerError,
     ParameterError,
 )
-from sfumato.ledger import Charge, Ledger, LedgerLike
+from sfumato.ledger import Charge, Ledger, LedgerLike, Member
+from sfumato.ledger.memory import MemoryLedger
+from sfumato.ledger.terms import Terms
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
+from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import UNIT
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure, to_record
 
@@ -44,7 +48,25 @@ def sqlite_ledger(directory):
     return opener
 
 
-LEDGERS = [pytest.param(sqlite_ledger, id="sqlite")]
+def memory_ledger(directory):
+    """One ledger for all callers, each with what it allows."""
+    held = []
+
+    def opener(*, allow=(), **changes):
+        declared = {**TERMS, **changes}
+        if not held and declared["budget"] is None:
+            raise LedgerError("there is no such ledger yet; give budget= to create it")
+        if not held:
+            held.append(MemoryLedger(Terms(**declared)))
+        held[0].terms.must_match(*declared.values())
+        again = copy.copy(held[0])
+        again._allow = assumed(allow)
+        return again
+
+    return opener
+
+
+LEDGERS = [pytest.param(sqlite_ledger, id="sqlite"), pytest.param(memory_ledger, id="memory")]
 pytestmark = pytest.mark.parametrize("implementation", LEDGERS)
 
 
@@ -387,3 +409,105 @@ def test_verify_knows_its_heads_and_only_those(opener):
     assert "c" * 64 in strange.words()
     with pytest.raises(ParameterError, match="64 hexadecimal digits"):
         ledger.verify(["abc"])
+
+
+# batches
+
+BUDGET = Approximate(4.0, 1e-6)
+
+
+def members(*names, epsilon=0.5, about=ABOUT):
+    return [Member(name, DIGEST, Pure(epsilon), {**about, "place": name}) for name in names]
+
+
+def begun(ledger, name):
+    return ledger.draw(name, DIGEST, {**ABOUT, "place": name})
+
+
+def test_a_batch_is_one_charge_and_each_of_its_releases_is_begun_once(opener):
+    ledger = opener(budget=BUDGET)
+    paid = ledger.charge_batch(members("a", "b"), Approximate(0.75, 1e-7))
+    assert ledger.spent() == opener(budget=BUDGET).spent() == Approximate(0.75, 1e-6)
+    first = begun(ledger, "a")
+    assert (first.batch, any(first.amounts), first.sequence) == (2, False, paid.sequence + 1)
+    assert begun(opener(budget=BUDGET), "a") is None  # a crash from here on costs what the batch paid for it
+    head = ledger.store(first, b"x")
+    assert ledger.find("a", DIGEST).content == b"x"
+    assert ledger.find("b", DIGEST) is None
+    second = begun(opener(budget=BUDGET), "b")  # never begun before: still paid for
+    ledger.store(second, b"y")
+    assert ledger.spent() == Approximate(0.75, 1e-6)
+    assert ledger.verify([paid.head, first.head, head]).holds
+
+
+def test_a_batch_counts_its_epsilon_its_delta_and_the_rhos_of_its_releases(opener):
+    ledger = opener(budget=BUDGET)
+    charge = ledger.charge_batch(members("a", "b", "c"), Approximate(1.25, 1e-7))
+    rho = 3 * ledger.terms.filter.amounts(Pure(0.5))[2]
+    assert charge.amounts == (1_250_000_000_000, 100_000, rho, 0, 1)
+    with pytest.raises(ParameterError, match="at least the deltas"):
+        ledger.charge_batch([Member("d", DIGEST, Approximate(0.1, 1e-6), {})], Approximate(0.1, 1e-7))
+    with pytest.raises(ParameterError, match="different names"):
+        ledger.charge_batch(members("e", "e"), Approximate(0.1, 1e-7))
+    assert ledger.entries()[-1].sequence == charge.sequence
+
+
+def test_a_batch_beyond_the_budget_charges_nothing(opener):
+    ledger = opener(budget=BUDGET)
+    ledger.charge("before", DIGEST, Pure(3.0), ABOUT)
+    with pytest.raises(BudgetExceeded, match=r"2 releases together does not fit.*nothing was charged"):
+        ledger.charge_batch(members("a", "b", epsilon=2.0), Approximate(3.5, 1e-7))
+    assert ledger.spent() == Approximate(3.0, 0.0)
+
+
+@pytest.mark.parametrize("budget", [Pure(2.0), Concentrated(2.0)])
+def test_batches_need_an_approximate_budget(opener, budget):
+    ledger = opener(budget=budget)
+    with pytest.raises(ParameterError, match="needs an approximate budget"):
+        ledger.charge_batch(members("a", "b"), Approximate(0.5, 1e-7))
+    assert len(ledger.entries()) == 1
+
+
+def test_only_what_was_charged_is_drawn(opener):
+    ledger = opener(budget=BUDGET)
+    ledger.charge_batch(members("a", "b"), Approximate(0.75, 1e-7))
+    assert ledger.draw("c", DIGEST, {**ABOUT, "place": "c"}) is None
+    assert ledger.draw("a", DIGEST, {**ABOUT, "place": "a", "mechanism": "another"}) is None
+    with pytest.raises(LedgerError, match="another specification"):
+        ledger.charge("a", OTHER, Pure(0.1), ABOUT)
+    with pytest.raises(LedgerError, match="another specification"):
+        ledger.charge_batch([Member("b", OTHER, Pure(0.1), {})], Approximate(0.1, 1e-7))
+    assert ledger.known("b").description == {**ABOUT, "place": "b"}
+    assert ledger.known("c") is None
+
+
+def test_a_batch_keeps_no_release_of_its_own(opener):
+    ledger = opener(budget=BUDGET)
+    with pytest.raises(ParameterError, match="draw each"):
+        ledger.store(ledger.charge_batch(members("a", "b"), Approximate(0.75, 1e-7)), b"x")
+
+
+def test_a_release_may_be_called_batch(opener):
+    ledger = opener(budget=BUDGET)
+    ledger.charge_batch(members("batch", "b"), Approximate(0.75, 1e-7))
+    ledger.store(begun(ledger, "batch"), b"x")
+    assert ledger.find("batch", DIGEST).content == b"x"
+    assert ledger.find("b", DIGEST) is None
+    assert ledger.verify().holds
+
+
+def test_threads_begin_each_release_of_a_batch_once(opener):
+    ledger, drawn = opener(budget=BUDGET), []
+    names = [f"r{place}" for place in range(8)]
+    ledger.charge_batch(members(*names, epsilon=0.1), Approximate(0.5, 1e-7))
+
+    def work():
+        drawn.extend(name for name in names if begun(ledger, name) is not None)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(drawn) == names
+    assert ledger.verify().holds

@@ -16,7 +16,7 @@ import pytest
 import sfumato as sf
 from sfumato.engines.backends import quiet
 from sfumato.errors import EngineError
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
 
 COLUMNS = {
     "age": sf.Interval(0, 100, 1, na=[999], missing=3),
@@ -117,6 +117,36 @@ def test_lists_and_curves_are_checked_too():
     assert (curves.missing, curves.unreadable) == (1, 1)
 
 
+@pytest.mark.parametrize("unit", [None, "id"])
+def test_derived_columns_are_checked_from_the_coerced_values_of_every_row(unit):
+    held = pa.table({"kg": [70, 80, None, 1000.0], "m": [1.75, 0.0, 1.8, 1.0], "id": ["a", "a", "a", "b"]})
+    computed = {
+        "bmi": ("kg / (m * m)", sf.Interval(10, 60, 1)),
+        "heavy": ("kg > 75", sf.Categories([True])),
+    }
+    columns = {"kg": sf.Interval(0, 200, 1), "m": sf.Interval(0, 3, 0.05)}
+    found = sf.check(sf.read(held, schema=columns, dataset="d", unit=unit, rows=1 if unit else None, derived=computed))
+    assert [column.column for column in found.columns] == ["kg", "m", "bmi", "heavy"]
+    bmi, heavy = found.columns[2:]
+    assert (bmi.missing, bmi.unreadable, bmi.below, bmi.above) == (2, 0, 0, 1)  # 0 / 0 and no weight; 200 / 1
+    assert (heavy.unknown, heavy.used) == (2, 1.0)  # false where the weight is missing
+
+
+@pytest.mark.parametrize("adjacency", [sf.AddRemove(), sf.Replace()])
+def test_derived_columns_of_events_joined_with_people_are_checked(adjacency):
+    events = pa.table({"id": ["a", "a", "b", "c"], "kg": [70, 90, None, 1000]})
+    people = pa.table({"id": ["a", "b"], "m": [2.0, 1.5]})
+    found = sf.check(
+        sf.read(
+            events, schema={"kg": sf.Interval(0, 200, 1)}, dataset="d", unit="id", rows=1, adjacency=adjacency,
+            people=people, attributes={"m": sf.Interval(0, 3, 0.5)},
+            derived={"bmi": ("kg / (m * m)", sf.Interval(0, 20, 1))},
+        )
+    )  # fmt: skip
+    (bmi,) = [column for column in found.columns if column.column == "bmi"]
+    assert (bmi.missing, bmi.above) == (2, 1)  # no weight, and nobody of that name; 90 / 4
+
+
 @pytest.mark.parametrize("unit", [sf.Row(), sf.Person("id", 1)])
 def test_an_empty_table_can_be_checked(unit):
     frame = pd.DataFrame({name: pd.Series([], dtype=object) for name in VALUES})
@@ -144,7 +174,7 @@ def test_an_engine_s_message_is_withheld():
         held = ibis.duckdb.connect().create_table("held", pa.table({"age": ["very-secret"]}))
         view = held.mutate(age=held["age"].cast("float64"))
     with pytest.raises(EngineError, match="withheld") as caught:
-        sf.check(sf.Table(view, Schema({"age": sf.Interval(0, 1, 1)}, dataset="d")))
+        sf.check(sf.engines.Table(view, Schema({"age": sf.Interval(0, 1, 1)}, dataset="d")))
     assert caught.value.__context__ is None
 
 

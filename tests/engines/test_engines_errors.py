@@ -48,7 +48,7 @@ def test_rows_of_texts_and_large_sets_are_refused_by_their_type():
     schema = sf.Schema({"hobbies": sf.Subsets(items, cap=2), "city": sf.Texts()})
     table = sf.read(pa.table({"hobbies": pa.array([["item 0"]]), "city": ["x"]}), schema=schema)
     for column in ("hobbies", "city"):
-        with pytest.raises(SchemaError, match=f"'{column}' must hold numbers, categories, curves or sets"):
+        with pytest.raises(SchemaError, match=f"'{column}' must hold numbers, categories, curves, arrays or sets"):
             next(table.rows([column]))
 
 

@@ -1,6 +1,7 @@
 """Data frames: no value makes reading fail, none changes how another is read, and plain Python gives the same."""
 
 import datetime
+import functools
 import math
 import random
 import uuid
@@ -18,9 +19,11 @@ import reference
 import sfumato as sf
 from sfumato.engines.backends import quiet
 from sfumato.engines.coercion import coerced
+from sfumato.engines.identities import identity
 from sfumato.errors import SchemaError
 from sfumato.queries import bind, count, discovered
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
+from thinned import thinned
 
 EAST = datetime.timezone(datetime.timedelta(hours=14))
 ODD = [
@@ -34,6 +37,9 @@ ODD = [
     "2020-02-30", "9999-12-31", "2020-05-05T10:00", "2020-05-05 \n\r\u2028x",
     pd.Timestamp("2020-06-01", tz="UTC"), pd.NaT, pd.NA,
     pd.Timestamp.max, pd.Timedelta(1), pd.Period("2020-01"), np.datetime64("2020-05-05"), uuid.UUID(int=5),
+    np.datetime64("2020-05-05T13:45:10.9", "ns"), np.datetime64("20000-05-05T13:45"), np.datetime64("NaT"),
+    np.datetime64(2**62, "Y"), np.timedelta64(13, "ns"), np.timedelta64(3, "D"), np.timedelta64(2**62, "s"),
+    np.timedelta64("NaT"), np.timedelta64(2, "Y"), np.array("a"), np.longdouble(2.5),
     object(), float, range(2),
 ]  # fmt: skip
 SPACES = {
@@ -42,7 +48,8 @@ SPACES = {
     "1"], other="o"), "odd": sf.Categories(["\N{REPLACEMENT CHARACTER}", "a"], other="o", missing="m"), "flag":
     sf.Categories([False, True]), "guess": sf.Categories([False, True], other=True, missing=False, na=[3]), "day":
     sf.Dates("2020-01-01", "2021-01-01"), "coded": sf.Dates("2020-01-01", "2021-01-01", missing="2020-07-07",
-    na=["9999-12-31"]), "set": sf.Subsets(["a", "b"], cap=1), "numbers": sf.Subsets([1, 2], cap=2, na=[99]),
+    na=["9999-12-31"]), "clock": sf.TimeOfDay("06:00"), "set": sf.Subsets(["a", "b"], cap=1), "numbers":
+    sf.Subsets([1, 2], cap=2, na=[99]),
 }  # fmt: skip
 
 
@@ -55,7 +62,7 @@ def found_in(source, spaces):
         frame = pl.DataFrame(held) if isinstance(source, pl.DataFrame) else pa.table(held)
     table = sf.read(frame, schema=Schema(spaces, dataset="d")).source
     with quiet():
-        rows = table.select(**{name: coerced(table[name], space) for name, space in spaces.items()}).to_pyarrow()
+        rows = table.select(**{name: coerced(table[name], space.form) for name, space in spaces.items()}).to_pyarrow()
     return {name: Counter(shown(value, spaces[name]) for value in rows[name].to_pylist()) for name in spaces}
 
 
@@ -92,7 +99,11 @@ def test_objects_of_every_kind_are_read_one_by_one():
     assert found_in(pl.DataFrame({"c": pl.Series(drawn, dtype=pl.Object)}), SPACES) == meant(drawn, SPACES)
 
 
-@pytest.mark.parametrize("good", [[1, 2], [1.0, 2.5, 99.0], ["a", "b", "1"], [True, False], [["a"], ["b"], []]])
+GOOD = [[1.0, 2.5, 99.0], ["a", "b", "1"], [np.datetime64("2020-05-05T13:45"), np.datetime64("2020-06-05T14:45:30")]]
+MORE = [[np.timedelta64(13, "h"), np.timedelta64(90, "s")], [1, 2], [True, False], [["a"], ["b"], []]]
+
+
+@pytest.mark.parametrize("good", thinned([*GOOD, *MORE], len(GOOD)))
 def test_one_odd_value_changes_no_other(good):
     assert found_in(pd.DataFrame({"c": good}), SPACES) == meant(good, SPACES)
     for odd in random.Random(str(good)).sample(ODD, 2):
@@ -244,9 +255,23 @@ def test_no_two_persons_are_one(seed):
 @pytest.mark.parametrize("good", [[1, 2, 3], [1.0, 2.0, 2.5], [True, False], ["1", "2"]], ids=str)
 def test_the_type_that_pandas_infers_from_one_value_changes_no_other(good, odd):
     """Columns as pandas makes them from lists, not of objects: identifiers, numbers and labels."""
-    spaces = {name: SPACES[name] for name in ("number", "filled", "whole", "imputed", "flag", "guess")}
-    before, after = (found_in(pd.DataFrame({"c": values}), spaces) for values in (good, [*good, odd]))
-    for name in spaces:
+    (before, persons), (after, more) = inferred(*good), inferred.__wrapped__(*good, odd)
+    for name in before:
         changed = (after[name] - before[name]) + (before[name] - after[name])
         assert changed.total() == 1, (name, before[name], after[name])
-    assert 0 <= people_in(pd.Series([*good, odd])) - people_in(pd.Series(good)) <= 1
+    assert 0 <= more - persons <= 1
+
+
+@functools.lru_cache(typed=True)
+def inferred(*values):
+    """What is found in a column of these values, in each of several spaces, and how many people they are."""
+    spaces = {name: SPACES[name] for name in ("number", "filled", "whole", "imputed", "flag", "guess")}
+    return found_in(pd.DataFrame({"c": [*values]}), spaces), people_in(pd.Series([*values]))
+
+
+@pytest.mark.parametrize("time", ["2020-05-05T13:45:10.123456789", "2020-05-05"])
+def test_times_identify_persons_alike_in_columns_of_times_and_of_objects(time):
+    moment, east = np.datetime64(time), pd.Timestamp(time, tz="Asia/Tokyo")
+    assert identity(moment) == identity(pd.Timestamp(moment)) is not None
+    assert identity(east) == identity(east.tz_convert(None)) == identity(east.tz_convert("UTC"))
+    assert identity(np.timedelta64(1, "s")) is None

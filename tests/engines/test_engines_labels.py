@@ -15,7 +15,8 @@ import reference
 import sfumato as sf
 from sfumato.engines.backends import quiet
 from sfumato.queries import bind, count, histogram, sum, top
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
+from thinned import thinned
 
 COLUMNS = {
     "rooms": sf.Categories([1, 2, 30], other=0, missing=4, na=[9, "unknown"]),
@@ -119,7 +120,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", thinned(range(3), 1))
 @pytest.mark.parametrize("source", SOURCES)
 def test_labels_codes_and_dates_are_those_of_plain_python(source, seed, tmp_path):
     held, rows = drawn(seed)

@@ -190,3 +190,39 @@ def test_a_column_of_nothing_but_nulls_is_read_like_any_other(made, space):
     schema = sf.Schema({"c": space})
     (batch,) = sf.read(made({"c": [None, None]}), schema=schema).rows(["c"])
     assert batch["c"].tolist() == [-1, -1]
+
+
+def test_several_parquet_files_are_one_table(tmp_path):
+    rows = pa.table({"age": [30.0, 40.0, None, 7.0], "id": ["a", "a", "b", "b"]})
+    months = [tmp_path / f"m{month}.parquet" for month in range(2)]
+    for place, path in enumerate(months):
+        pq.write_table(rows.slice(2 * place, 2), path)
+    for source in ([*months], tuple(map(str, months)), tmp_path / "m*.parquet", str(tmp_path / "*.parquet")):
+        table = sf.read(source, schema=AGE, unit="id", rows=1, dataset="months")
+        assert totals(table, count()) == [[2]]  # one row of each person, in whichever file it lies
+        assert totals(sf.read(source, schema=AGE, dataset="months"), sum("age")) == [[3], [77]]
+    assert column_types(tmp_path / "m*.parquet").keys() == {"age", "id"}
+
+
+def test_several_files_that_are_no_table_are_refused(tmp_path):
+    pq.write_table(pa.table({"age": [1.0]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"age": [1]}), tmp_path / "b.parquet")
+    write(tmp_path / "a.csv", b"age\n1\n")
+    write(tmp_path / "b.csv", b"age\n2\n")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "a.parquet").symlink_to(tmp_path / "a.parquet")
+    for source, words in [
+        (tmp_path / "none*.parquet", "no file matches"),
+        (tmp_path / "*.csv", "all are Parquet"),
+        ([tmp_path / "a.parquet", tmp_path / "a.csv"], "all are Parquet"),
+        (tmp_path / "*.parquet", "different types"),
+        ([tmp_path / "a.parquet", tmp_path / "c.parquet"], "there is no file"),
+        ([], "cannot read a table from list"),
+        ([1, 2], "cannot read a table from list"),
+        ([tmp_path / "a.parquet", str(tmp_path / "a.parquet")], "named twice"),
+        ([tmp_path / "a.parquet", tmp_path / "links" / "*.parquet"], "named twice"),
+    ]:
+        with pytest.raises(SchemaError, match=words):
+            sf.read(source, schema=AGE, dataset="t")
+    with pytest.raises(SchemaError, match="say dataset"):
+        sf.read(tmp_path / "*.parquet", schema=AGE)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.engines import engine
+from sfumato.engines import table as engine
 from sfumato.queries import bind
 
 NUMBERS = np.random.default_rng(3).uniform(-5, 300, 2000)
@@ -17,9 +17,9 @@ def answers(limit, monkeypatch):
     asked = []
     original = engine.compiled
 
-    def counted(statistic, schema, source, real=False):
+    def counted(statistic, schema, source, real, known):
         asked.append(real)
-        return original(statistic, schema, source, real)
+        return original(statistic, schema, source, real, known)
 
     monkeypatch.setattr(engine, "EXACT", limit)
     monkeypatch.setattr(engine, "compiled", counted)

@@ -47,7 +47,7 @@ def plain(line, separator, width):
 def rows_of(path, separator=",", quoted_lines=False):
     """Every row as a tuple of texts, null as None."""
     held = text.names(path, separator)
-    table = text.batches(path, separator, held, quoted_lines).read_all()
+    table = text.batches(path, separator, {name: name for name in held}, quoted_lines).read_all()
     return [tuple(row.values()) for row in table.to_pylist()]
 
 

@@ -3,6 +3,9 @@
 import math
 import random
 import struct
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from weakref import WeakSet
 
 import duckdb
 import ibis
@@ -17,7 +20,7 @@ from sfumato.engines import backends, canary, rows
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person, Row
 from sfumato.queries import bind, bins, count, histogram, mean, median
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
 
 SPACES = {"v": sf.Interval(0, 120, 1), "k": sf.Integers(0, 120), "c": sf.Categories(["aa", "bb"])}
 ASKED = [
@@ -200,3 +203,24 @@ def test_views_of_databases_reach_nothing_outside_their_file(tmp_path):
         assert opened.answer(bind(mean("v"), schema).statistic)[0][0] == SIZE - 1
     with pytest.raises(SchemaError, match=r"'beyond'.*outside that file.*store its rows"):
         sf.read(tmp_path / "a.duckdb", schema=schema, table="beyond")
+
+
+class Idle:
+    """Stands for a connection that lives on somewhere."""
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_threads_that_open_tables_at_once_do_not_meet(kind, tmp_path, monkeypatch):
+    """As in a service: connections live while others are opened, one trial file and one list of filters serve all."""
+    living = [Idle() for _ in range(20_000)]
+    monkeypatch.setattr(backends, "OWN", WeakSet(living))
+    monkeypatch.setattr(canary, "OWN", backends.OWN)
+    monkeypatch.setattr(canary, "_tried", WeakSet())
+    canary._trial_file.cache_clear()
+    source, filters = held() if kind == "memory" else tmp_path / "held.parquet", list(warnings.filters)
+    if kind == "file":
+        pq.write_table(held(), source)
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(lambda _: sf.read(source, schema=SPACES, dataset="d"), range(24)))
+    assert len(opened) == 24
+    assert warnings.filters == filters

@@ -4,8 +4,10 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
+from sfumato.engines.backends import executed
 from sfumato.engines.positions import FEW
 from sfumato.queries import bind, count
+from sfumato.queries.aggregation import Rows
 
 ROWS = 200
 SHORT, LONG = ([f"label {i}" for i in range(size)] for size in (6, FEW + 1))
@@ -25,3 +27,15 @@ def test_a_hundred_and_twenty_columns_of_labels_are_read_and_bounded():
     )  # fmt: skip
     people = sf.read(frame, schema=SPACES, unit="id", rows=1, dataset="wide")
     assert people.answer(bind(count(), people.schema).statistic).tolist() == [[ROWS // 2]]
+
+
+def test_long_and_strange_texts_are_no_labels_and_never_leave_the_engine():
+    labels = ["a", "äöü", "", "two words"]
+    strange = ["a" * 100_000, "äöu", " a", "A", None, "two words ", "\x00", "𝄞"]
+    held = [*labels, *strange]
+    space = sf.Categories(labels)
+    table = sf.read(pa.table({"c": held}), schema={"c": space}, dataset="texts")
+    (batch,) = table.rows(["c"])
+    assert sorted(batch["c"].tolist()) == [-1] * len(strange) + [0, 1, 2, 3]
+    handed = executed(table._expression(Rows(None, ("c",))))["value0"].to_pylist()
+    assert max(len(text) for text in handed if text) == len("two words")

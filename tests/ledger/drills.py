@@ -169,23 +169,31 @@ def examine(place: Path, seen: dict[str, int]) -> list[str]:
 
 def kill_once(place: Path, steps: int, moments: random.Random, careless: bool) -> int:
     """Start a publisher; kill it exactly before that step, or at a random moment around it."""
-    ear, mouth = os.pipe()
     seed, inside = moments.randrange(2**32), moments.random() < 0.6
+    return killed(lambda step: publish(place, seed, careless, step), steps, moments if inside else None, 2)
+
+
+def killed(work: Callable[[Callable[[], None]], None], steps: int, moments: random.Random | None, reach: float) -> int:
+    """The exit code of a child that is killed at that step of its work.
+
+    With `moments`, at a random one after it instead, at most `reach` steps later; the child waits for no kill then.
+    """
+    ear, mouth = os.pipe()
     turn = itertools.count(1)
 
     def step() -> None:
         os.write(mouth, b".")
-        if next(turn) == steps and not inside:
+        if next(turn) == steps and moments is None:
             time.sleep(600)  # wait here for the kill
 
-    child = forked(lambda: publish(place, seed, careless, step))
+    child = forked(lambda: work(step))
     os.close(mouth)
     start = time.perf_counter()
     for _ in range(steps):
         if not os.read(ear, 1):
             break  # the child ended by itself, which its exit code will tell
     pace = (time.perf_counter() - start) / steps
-    time.sleep(moments.uniform(0, 2 * pace) if inside else 0)
+    time.sleep(0 if moments is None else moments.uniform(0, reach * pace))
     os.kill(child, signal.SIGKILL)
     os.close(ear)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

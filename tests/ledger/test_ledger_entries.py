@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import LedgerError, ParameterError
-from sfumato.ledger.entries import DESCRIPTION_BYTES, GENESIS, Entry, canonical, plain
+from sfumato.ledger.entries import DESCRIPTION_BYTES, GENESIS, Entry, plain
+from sfumato.records import canonical_ascii as canonical
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from sfumato import storage
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.ledger import Ledger, contents, database, rules
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.guarantees import Pure
+from sfumato.records import sha256
 
 DIGEST = "d" * 64
 
@@ -34,7 +36,7 @@ def path(tmp_path):
 
 
 def test_charges_commit_with_synchronous_full_and_a_truncated_journal(path):
-    with database.writing(path) as connection:
+    with database.LEDGER.writing(path) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("truncate",)
         assert connection.in_transaction
@@ -70,7 +72,7 @@ def test_an_abandoned_transaction_leaves_nothing(path):
     entry = rules.charging(ledger.terms, ledger.entries()[-1], None, "b", DIGEST, Pure(0.25), {})
 
     def abandoned():
-        with database.writing(path) as connection:
+        with database.LEDGER.writing(path) as connection:
             database.insert(connection, entry)
             raise KeyboardInterrupt
 
@@ -88,7 +90,7 @@ def test_large_contents_live_beside_the_ledger_under_their_hash(path):
     content = os.urandom(1024) * (16 * 1024) + b"!"
     assert len(content) == contents.INSIDE_BYTES + 1
     head = ledger.store(ledger.charge("big", DIGEST, Pure(0.25), {}), content)
-    assert contents.beside(path, contents.fingerprint(content)).read_bytes() == content
+    assert contents.beside(path, sha256(content)).read_bytes() == content
     assert path.stat().st_size < size + 2**16
     assert ledger.find("big", DIGEST).content == content
     assert ledger.verify([head]).holds
@@ -107,7 +109,7 @@ def test_a_missing_or_changed_file_beside_is_noticed_and_never_charged_again(pat
     monkeypatch.setattr(contents, "INSIDE_BYTES", 10)
     ledger = opened(path)
     ledger.store(ledger.charge("big", DIGEST, Pure(0.25), {}), b"eleven bytes")
-    harm(contents.beside(path, contents.fingerprint(b"eleven bytes")))
+    harm(contents.beside(path, sha256(b"eleven bytes")))
     assert "its stored content" in ledger.verify().words()
     with pytest.raises(LedgerError, match="missing or damaged"):
         ledger.find("big", DIGEST)
@@ -117,7 +119,7 @@ def test_no_room_beside_spends_the_charge_and_says_so(path, monkeypatch):
     monkeypatch.setattr(contents, "INSIDE_BYTES", 10)
     ledger = opened(path)
     charge = ledger.charge("big", DIGEST, Pure(0.25), {})
-    key = contents.fingerprint(b"eleven bytes")
+    key = sha256(b"eleven bytes")
     contents.beside(path, key).mkdir()  # the name is taken by something that is no file
     with pytest.raises(LedgerError, match="the charge stays spent"):
         ledger.store(charge, b"eleven bytes")
@@ -236,7 +238,7 @@ def test_damaged_pages_never_pass_verification(path):
 
 
 def test_a_lock_that_never_ends_is_reported_and_nothing_charged(path, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(storage, "BUSY_SECONDS", 0.05)
     ledger = opened(path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -282,5 +284,5 @@ def test_a_journal_mode_held_by_another_program_is_refused(path):
 
 def _with_short_patience(ledger):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "BUSY_SECONDS", 0.05)
+        patch.setattr(storage, "BUSY_SECONDS", 0.05)
         ledger.charge("b", DIGEST, Pure(0.25), {})

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
 from sfumato.ledger.database import SCHEMA
-from sfumato.ledger.entries import canonical
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.guarantees import Pure, to_record
+from sfumato.records import canonical_ascii as canonical
 
 DIGEST = "d" * 64
 
@@ -97,7 +97,7 @@ def test_missing_triggers_are_noticed(path):
 # edits that leave the chain inconsistent
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sequence=st.integers(0, 6),
     part=st.sampled_from(["time", "name", "digest", "guarantee", "amounts", "total", "description", "previous"]),

@@ -26,7 +26,7 @@ def report(protocol):
 @pytest.mark.parametrize(("protocol", "values"), CASES, ids=NAMES)
 def test_audit_does_not_refute_the_claim(protocol, values):
     pairs = FAR.get(protocol.goal, VECTORS)
-    finding = audit(report(protocol), protocol.guarantee(), pairs=pairs, seconds=0.5, generator=seeded, seed=630)
+    finding = audit(report(protocol), protocol.guarantee(), pairs=pairs, seconds=0.25, generator=seeded, seed=630)
     assert not finding.refuted
 
 
@@ -51,4 +51,4 @@ def test_audit_of_the_client_sees_only_the_report():
     def message(value, rng):
         return decode_batch(response, Client(response, bits=rng).report(value)).reports.tolist()
 
-    assert not audit(message, response.guarantee(), pairs=[(0, 2)], seconds=1, generator=seeded, seed=633).refuted
+    assert not audit(message, response.guarantee(), pairs=[(0, 2)], seconds=0.4, generator=seeded, seed=633).refuted

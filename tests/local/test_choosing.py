@@ -7,7 +7,8 @@ import pytest
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local.choosing import choose, choose_mean, rank, rank_means
-from sfumato.privacy.guarantees import Approximate, Pure
+from sfumato.local.protocols import GeneralizedResponse
+from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
 
 
@@ -85,3 +86,12 @@ def test_huge_domains_leave_those_that_can():
         rank(1 << 30, Pure(1.0), 10)
     with pytest.raises(ParameterError, match="n must be"):
         choose(10, Pure(1.0), 0)
+
+
+@pytest.mark.parametrize("target", [1.0, Concentrated(1.0)])
+@pytest.mark.parametrize(
+    "door", [choose, rank, lambda k, target, n: GeneralizedResponse.calibrate(k, target)], ids=["choose", "rank", "one"]
+)
+def test_a_target_that_no_report_can_meet_is_refused_in_words(door, target):
+    with pytest.raises(UnsupportedQuery, match=r"a target such as Pure\(1.0\)"):
+        door(5, target, n=1000)

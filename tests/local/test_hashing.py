@@ -74,7 +74,7 @@ def test_reports_are_short():
 def test_fast_counts_are_counts(g, k, seed):
     """The digit-by-digit transform, and the direct count below its threshold, against the definition."""
     protocol = LocalHashing(k, g, Fraction(1, 4))
-    reports = protocol.randomize(seeded(seed).words(2_000) % np.uint64(k), seeded(seed + 1))
+    reports = protocol.randomize(seeded(seed).bits64(2_000) % np.uint64(k), seeded(seed + 1))
     many = np.tile(reports, -(-(1 << 21) // (reports.size * k)) + 1)  # enough for the transform
     wide = reports.astype(np.int64)
     table = field(g)

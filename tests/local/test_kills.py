@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DRILL = Path(__file__).with_name("collecting.py")
 SECONDS = 300  # a drill takes a few seconds; reaching this means a deadlock
 
@@ -16,6 +18,13 @@ def drill(*arguments):
     return json.loads(done.stdout)
 
 
+def test_kills_lose_no_acknowledged_report_and_count_none_twice(tmp_path):
+    found = drill(tmp_path, "--kills", 18, "--every", 6)
+    assert found["problems"] == []
+    assert found["acknowledged"] > 6
+
+
+@pytest.mark.heavy
 def test_sixty_kills_lose_no_acknowledged_report_and_count_none_twice(tmp_path):
     found = drill(tmp_path, "--kills", 60, "--every", 6)
     assert found["problems"] == []

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.accounting.channels import Channel
 from sfumato.errors import ParameterError
 from sfumato.local.optimal import (
     best_subset_size,
@@ -21,7 +22,6 @@ from sfumato.local.optimal import (
 )
 from sfumato.local.protocols import Duchi, Hybrid, OptimizedWindow, SubsetSelection
 from sfumato.local.protocols.tabulated import Tabulated
-from sfumato.privacy.channels import Channel
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
 from statistical import ALPHA

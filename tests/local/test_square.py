@@ -41,7 +41,7 @@ def test_sums_over_windows_are_the_channel():
 
 def test_a_smooth_distribution_is_recovered():
     """200,000 values of a Beta(2, 5) on [0, 10]: mean, deviation and quantiles within 1.5 and 2.5 % of the range."""
-    words = seeded(582).words(200_000 * 7).astype(np.float64).reshape(7, -1) / 2.0**64
+    words = seeded(582).bits64(200_000 * 7).astype(np.float64).reshape(7, -1) / 2.0**64
     values = 10 * np.sort(words[:6], axis=0)[1]  # the second of six uniforms is Beta(2, 5)
     protocol = SquareWave.calibrate(0, 10, Pure(1.0))
     tally = protocol.tally(protocol.randomize(values, seeded(583)))

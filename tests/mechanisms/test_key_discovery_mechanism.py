@@ -17,8 +17,8 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import bind, count, discovered
 from sfumato.randomness import seeded
 from sfumato.sampling import DiscreteLaplace
-from sfumato.schema import Schema
 from sfumato.spaces import Texts
+from sfumato.spaces.schema import Schema
 from statistical import SAMPLES, assert_law
 
 
@@ -134,7 +134,7 @@ def attacked(threshold):
 
 def test_audit_does_not_refute_the_claim():
     claim = KeyDiscovery(question(), 1.0, 4).guarantee()
-    assert not audit(attacked(4), claim, pairs=[([], [1]), ([4], [5])], seconds=2, generator=seeded).refuted
+    assert not audit(attacked(4), claim, pairs=[([], [1]), ([4], [5])], seconds=0.4, generator=seeded).refuted
 
 
 def test_audit_catches_the_omitted_mass_at_the_threshold():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.nim import NIM, Level, shares, subspaces
-from sfumato.mechanisms.noise_body import Columns, NoiseBody
+from sfumato.mechanisms.geometry.nim import NIM, Level, shares, subspaces
+from sfumato.mechanisms.geometry.noise_body import Columns, NoiseBody
 from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.randomness import seeded
 from sfumato.sampling.bodies import Hull

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.mechanisms.noise_body import Columns, NoiseBody
+from sfumato.mechanisms.geometry.noise_body import Columns, NoiseBody
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.randomness import seeded
-from sfumato.sampling.bodies import CrossPolytope, Cube, Ellipsoid, Hull, Image, LpBall
+from sfumato.sampling.bodies import CrossPolytope, Cube, Ellipsoid, Hull, Image, LpBall, rejection, sampler
 from statistical import assert_distribution, assert_probability
 
 PLANE = Columns("plane", [[3, 1, 0, 2], [1, -2, 1, 4]])
@@ -157,6 +157,7 @@ def test_rounded_noise_has_gamma_gauges():
     assert_distribution(gauges, lambda b: stats.gamma(2, scale=b).cdf, 1000.0)
 
 
+@pytest.mark.heavy
 def test_correct_errors_at_one_fifth_of_two_hundred():
     """Document 000, table 3, corrected: Laplace about 353, Laplace on x 126, cube 150, K-norm 78."""
     expected = {
@@ -257,3 +258,21 @@ def test_dependent_rows_stay_dependent_up_to_rounding():
     made = NoiseBody.calibrate(query, Pure(0.01))
     draws = made.noise.sample(50, seeded(1)).astype(float)
     assert np.abs(draws[:, 0] + draws[:, 1] - draws[:, 2]).max() <= 1.5
+
+
+def test_rejection_stands_in_for_a_walk_and_is_recorded():
+    """Where a walk would be quicker, rejection needs no mixing; stored walks stay walks."""
+    query = Columns("signs", np.random.default_rng(0).choice([-1, 1], size=(23, 120)))
+    hull = Hull(query.vertices)
+    assert sampler(hull) == "walk"
+    assert rejection.affordable(hull)
+    patient, walked = (NoiseBody.calibrate(query, Pure(1.0), hull, patient) for patient in (True, False))
+    assert patient.guarantee().assumptions == {"real-arithmetic"}
+    assert walked.guarantee().assumptions == {"real-arithmetic", "mixing"}
+    for made in (patient, walked):
+        again = NoiseBody.from_record(query, made.to_record())
+        assert again.guarantee() == made.guarantee()
+        assert again.to_record() == made.to_record()
+    gauge = float(hull.gauge(patient.noise.reals(1, seeded(1)))[0]) * patient.epsilon
+    assert 5 < gauge < 60  # of the law Gamma(23)
+    assert not rejection.affordable(Hull(np.random.default_rng(0).choice([-1.0, 1.0], size=(30, 60))))

@@ -10,8 +10,8 @@ from sfumato.privacy.adjacency import Replace
 from sfumato.privacy.guarantees import Pure
 from sfumato.queries import bind, count
 from sfumato.randomness import seeded
-from sfumato.schema import Schema
 from sfumato.spaces import Integers
+from sfumato.spaces.schema import Schema
 
 SIZE = Vector("size", 1, 0.0, 0.0, 0.0)
 
@@ -49,7 +49,7 @@ def test_audit_does_not_refute_a_size_that_is_public():
     def target(data, rng):
         return int(Public(SIZE).release(np.array([len(data)]), rng)[0])
 
-    assert not audit(target, Pure(0.0), pairs=[([1, 2], [1, 9])], seconds=1, generator=seeded).refuted
+    assert not audit(target, Pure(0.0), pairs=[([1, 2], [1, 9])], seconds=0.4, generator=seeded).refuted
 
 
 def test_audit_catches_a_size_that_is_not():

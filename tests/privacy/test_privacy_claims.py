@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.accounting.tradeoff import profile_of, tradeoff_from_profile, tradeoff_of
 from sfumato.errors import ParameterError
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import (
@@ -22,8 +23,7 @@ from sfumato.privacy.guarantees import (
     guarantee_from,
     to_record,
 )
-from sfumato.privacy.plots import profile_chart, tradeoff_chart
-from sfumato.privacy.tradeoff import profile_of, tradeoff_from_profile, tradeoff_of
+from sfumato.report.privacy_curves import profile_chart, tradeoff_chart
 
 amounts = st.floats(0, 4)
 claims = st.one_of(

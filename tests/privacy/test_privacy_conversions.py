@@ -6,19 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.errors import ParameterError
-from sfumato.privacy.conversions import (
-    concentrated_delta,
-    concentrated_for,
-    concentrated_to_approximate,
-    pure_for,
-    pure_to_concentrated,
-    renyi_to_approximate,
-)
-from sfumato.privacy.divergences import (
+from sfumato.accounting.divergences import (
     approximate_max_divergence,
     chi_square,
     hockey_stick,
@@ -29,7 +20,17 @@ from sfumato.privacy.divergences import (
     squared_hellinger,
     total_variation,
 )
+from sfumato.errors import ParameterError
+from sfumato.privacy.conversions import (
+    concentrated_delta,
+    concentrated_for,
+    concentrated_to_approximate,
+    pure_for,
+    pure_to_concentrated,
+    renyi_to_approximate,
+)
 from sfumato.privacy.gaussian import gaussian_delta
+from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure, Renyi
 
 rhos = st.floats(1e-6, 20)
 deltas = st.floats(1e-12, 0.3)
@@ -127,3 +128,39 @@ def test_refuses_laws_that_are_none():
         total_variation([1.0], [0.5, 0.5])
     with pytest.raises(ParameterError, match="add up to 1"):
         total_variation([0.5, 0.6], [0.5, 0.5])
+
+
+# methods of claims
+@settings(max_examples=20)
+@pytest.mark.parametrize("assumptions", [(), ("mixing",)])
+@given(st.floats(0.01, 3), deltas)
+def test_a_claim_at_a_delta_is_implied_and_no_smaller_epsilon_is(assumptions, amount, delta):
+    claims = (
+        Pure(amount),
+        Concentrated(amount),
+        Renyi(8.0, amount),
+        GaussianPrivacy(amount),
+        Approximate(amount, delta),
+    )
+    for claim in (one.assuming(*assumptions) for one in claims):
+        found = claim.at(delta=delta)
+        assert claim.implies(found)
+        assert found.delta == delta
+        assert found.assumptions == frozenset(assumptions)
+        assert not found.epsilon or not claim.implies(found.with_parts({"epsilon": found.epsilon * (1 - 1e-9)}))
+    assert Concentrated(amount).at(delta).epsilon == concentrated_to_approximate(amount, delta)
+
+
+def test_claims_convert_to_other_kinds_where_these_follow():
+    assert Pure(1.0).to("concentrated") == Concentrated(pure_to_concentrated(1.0))
+    assert GaussianPrivacy(0.5).to("concentrated").rho == pytest.approx(0.125)
+    assert GaussianPrivacy(0.5).implies(GaussianPrivacy(0.5).to("concentrated"))
+    assert Approximate(0.5, 0.0).to("pure") == Pure(0.5)
+    with pytest.raises(ParameterError, match="implies no pure claim"):
+        Concentrated(0.5).to("pure")
+    with pytest.raises(ParameterError, match="raise delta"):
+        Approximate(0.5, 1e-3).at(delta=1e-6)
+    with pytest.raises(ParameterError, match="has no delta"):
+        Pure(0.5).to("concentrated", delta=1e-6)
+    with pytest.raises(ParameterError, match="pure, approximate or concentrated"):
+        Pure(0.5).to("renyi")

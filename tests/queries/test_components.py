@@ -94,7 +94,7 @@ def test_exact_sums_read_back_as_the_components_of_the_rows(center, missing):
     assert found.values[0] == pytest.approx(np.linalg.eigvalsh(truth)[-1])
     assert abs(found.vectors[:, 0] @ np.linalg.eigh(truth)[1][:, -1]) == pytest.approx(1)
     assert found.total == pytest.approx(np.trace(truth))
-    table = component_table(asked, output, 0.0)
+    table = component_table(asked, found, 0.0)
     assert table["low"][0] == pytest.approx(table["high"][0])
 
 
@@ -112,7 +112,7 @@ def test_error_bars_follow_from_the_noise_bound():
         reach = np.abs(np.linalg.eigvalsh(noise)).max()
         moved = np.concatenate([np.diag(noise)[:3], noise[:3, :3][np.triu_indices(3, 1)], noise[:3, 3], [noise[3, 3]]])
         output = np.concatenate([[0, 1], np.rint(exact + moved * UNIT**2)]).astype(object)
-        table = component_table(asked, output, reach)
+        table = component_table(asked, spectrum(asked, output), reach)
         assert table["low"][0] <= truth[-1] <= table["high"][0]
         direction = np.array([table[f"loading_c{i}"][0] for i in range(3)])
         sine = np.sqrt(max(0.0, 1 - (direction @ axes[:, -1]) ** 2))
@@ -156,6 +156,6 @@ def test_shares_stay_between_nothing_and_all_whatever_the_noise(reach):
     """Warnings are errors here: a share over next to nothing must not overflow."""
     asked = question(3)
     output = np.concatenate([np.array([0, 1], dtype=object), sums(asked, [(0, 3, 8), (8, 8, 8), (1, 2, 3)])])
-    table = component_table(asked, output, reach)
+    table = component_table(asked, spectrum(asked, output), reach)
     for low, high in zip(table["explained_low"], table["explained_high"], strict=True):
         assert 0 <= low <= high <= 1

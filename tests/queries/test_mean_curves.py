@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.orders import preview
 from sfumato.planner import options
 from sfumato.queries import Query, bind
 
@@ -101,7 +102,8 @@ def test_the_covariance_of_many_curves_and_its_components():
     values = np.clip(score[:, None] * np.sqrt(2) * np.cos(2 * np.pi * np.arange(6) / 6), -3, 3)
     rows = np.rint((values + 3) / 0.5).astype(int).tolist()
     asked = question(sf.covariance, radius=4.0)
-    found = asked.covariance(asked.vector([batch(rows)]))
+    exact = asked.vector([batch(rows)])
+    found = asked.less_means(exact, asked.curve(exact))
     exact = np.cov(np.array(rows).T * 0.5, bias=True)
     pairs = np.array(list(itertools.product(range(6), range(6))), dtype=float)
     assert np.abs(found.at(pairs) - exact.reshape(-1)).max() < 0.06
@@ -122,8 +124,9 @@ def test_a_session_releases_curves_of_a_table(tmp_path, kind, spend):
     session = sf.Session(table, budget=spend, ledger=tmp_path / "ledger")
     query = kind(NAMES, radius=1.5, waves=1, period=6)
     release = session.release(query, spend=spend)
-    exact = release.question.curve(release.question.answer(table))
-    points = release.question.points()
+    question, secret = release.mechanism.query, release.mechanism.take(table)
+    exact = question.curve(secret)
+    points = question.points()
     low, high = release.curve.band(points, 1 - 1e-6)
     assert (low <= exact.at(points)).all()
     assert (exact.at(points) <= high).all()
@@ -131,8 +134,8 @@ def test_a_session_releases_curves_of_a_table(tmp_path, kind, spend):
     assert back.curve.at(points[:3]).tolist() == release.curve.at(points[:3]).tolist()
     assert Query.from_record(query.to_record()) == query
     if kind is sf.covariance:
-        truth = release.question.covariance(release.question.answer(table))
-        low, high = release.question.covariance(release.output, release.mechanism).band(points, 1 - 1e-6)
+        truth = question.less_means(secret, exact)
+        low, high = release.answer.covariance.band(points, 1 - 1e-6)
         assert (low <= truth.at(points)).all()
         assert (truth.at(points) <= high).all()
 
@@ -165,3 +168,30 @@ def test_refuses_columns_that_do_not_belong_together():
         sf.mean_curve(["a"], radius=1.0)
     with pytest.raises(ParameterError, match="too small"):
         question(radius=1e-30)
+
+
+def test_without_a_radius_no_curve_within_the_bounds_is_brought_nearer():
+    rng = np.random.default_rng(8)
+    for period in (None, 6.0):
+        names, space = [f"h{i}" for i in range(6)], sf.Interval(-2, 7, step=0.01)
+        schema = sf.Schema(dict.fromkeys(names, space), size=100)
+        query = sf.mean_curve(names, center=float(rng.uniform(-2, 7)), waves=2, period=period)
+        assert Query.from_record(query.to_record()) == query
+        assert "radius" not in query.to_record()
+        projection = bind(query, schema).projection
+        ends = rng.integers(0, 2, (400, 6)) * space.lattice.width
+        found = projection.rows({name: ends[:, i] for i, name in enumerate(names)})
+        sums = (ends - projection._center) @ projection._matrix.T
+        assert (found == (sums + (1 << (projection._spare - 1))) >> projection._spare).all()  # none was changed
+        assert np.sqrt((found.astype(float) ** 2).sum(axis=1)).max() > 0.5 * projection.radius
+
+
+def test_what_a_radius_does_to_curves_is_said():
+    names = ["a", "b", "c"]
+    schema = sf.Schema(dict.fromkeys(names, sf.Interval(0, 10, step=0.1)), size=1000)
+    for radius, words in ((1.0, "brought that near first"), (500.0, "radius= may be left out"), (None, "")):
+        query = sf.mean_curve(names, radius=radius, center=5.0, waves=1)
+        for asked in (query, query.where("a > 1")):
+            assert words in preview(asked, schema, spend=sf.Pure(1.0)).errors[0].words()
+    plain = preview(sf.mean_curve(names, center=5.0, waves=1), schema, spend=sf.Pure(1.0)).errors[0]
+    assert plain.besides == ()

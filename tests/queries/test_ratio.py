@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 
 from sfumato.queries.ratio import _kept, ratio_interval
-from sfumato.sampling import DiscreteLaplace, RoundedNormal
+from sfumato.sampling import DiscreteLaplace, RoundedNormal, TruncatedLaplace
 
 GRID = np.linspace(0.0, 1.0, 2001)
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace, RoundedNormal])
+def cut(scale):
+    return TruncatedLaplace(scale, max(1, int(3 * scale)), 0.5)
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace, RoundedNormal, cut])
 def test_the_interval_holds_every_value_that_is_kept(law):
     rng = np.random.default_rng(5)
     outside = 0

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.auditing import audit_sensitivity
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries import Query, bind
-from sfumato.queries.smooth import SCALE, GaussianMixture, Polynomial, whole_values
+from sfumato.queries.smooth import SCALE, GaussianMixture, Polynomial, evaluate, whole_values
 
 MIXTURE = sf.gaussian_mixture(["a", "b"], [[0.5, -0.5], [-1.0, 0.3]], 0.8, [0.75, -0.25])
 POLYNOMIAL = sf.smooth(["a", "b"], {(0, 0): 0.3, (1, 0): 0.5, (1, 3): -0.25})
@@ -84,10 +84,10 @@ def test_a_table_and_a_synthetic_one_give_the_same_answer():
     schema = schema_of()
     for query in QUERIES:
         question = bind(query, schema)
-        exact = question.exact(sf.read(frame, schema=schema))
-        assert question.estimate(exact)[0] == pytest.approx(sf.evaluate(query, frame, schema), abs=1e-9)
-        twice = sf.evaluate(query, pd.concat([frame, frame]), schema, np.r_[np.full(4, 0.2), np.full(4, 0.05)])
-        assert twice == pytest.approx(sf.evaluate(query, frame, schema), abs=1e-9)
+        exact = question.answer(sf.read(frame, schema=schema))
+        assert question.estimate(exact)[0] == pytest.approx(evaluate(query, frame, schema), abs=1e-9)
+        twice = evaluate(query, pd.concat([frame, frame]), schema, np.r_[np.full(4, 0.2), np.full(4, 0.05)])
+        assert twice == pytest.approx(evaluate(query, frame, schema), abs=1e-9)
 
 
 # what one unit moves
@@ -105,7 +105,7 @@ def test_claimed_moves_cover_all_small_tables(query, replaced):
     ]
 
     def sums(rows):
-        return question.exact(Rows(rows)).astype(float)
+        return question.answer(Rows(rows)).astype(float)
 
     claimed = question.sensitivity("l1")
     assert not audit_sensitivity(sums, claimed, "l1", pairs=pairs).refuted
@@ -163,5 +163,5 @@ def test_refuses_other_columns_keys_and_parts():
     with pytest.raises(SchemaError, match="has the parts"):
         Query.from_record({"query": "smooth", "columns": ["a"]})
     with pytest.raises(ParameterError, match="gaussian_mixture"):
-        sf.evaluate(sf.count(), {}, schema)
+        evaluate(sf.count(), {}, schema)
     assert Polynomial(("a",), ((2,),), (1.0,)).derivative_bound(2) == 4.0

@@ -13,13 +13,13 @@ class Scripted:
     def __init__(self, script: np.ndarray, after: Rng) -> None:
         self.script, self.next, self.after = script, 0, after
 
-    def words(self, count: int) -> np.ndarray:
+    def bits64(self, count: int) -> np.ndarray:
         taken = self.script[self.next : self.next + count]
         self.next += taken.size
-        return np.concatenate([taken, self.after.words(count - taken.size)])
+        return np.concatenate([taken, self.after.bits64(count - taken.size)])
 
     def word(self) -> int:
-        return int(self.words(1)[0])
+        return int(self.bits64(1)[0])
 
 
 class Counting:
@@ -28,9 +28,9 @@ class Counting:
     def __init__(self, rng: Rng) -> None:
         self.rng, self.taken = rng, 0
 
-    def words(self, count: int) -> np.ndarray:
+    def bits64(self, count: int) -> np.ndarray:
         self.taken += count
-        return self.rng.words(count)
+        return self.rng.bits64(count)
 
     def word(self) -> int:
         self.taken += 1

@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, special, stats
 
 from sfumato.errors import ParameterError
 from sfumato.randomness import seeded
+from sfumato.sampling import balls as many
 from sfumato.sampling.ball import BallNoise, _nearest, _roots
 from sfumato.sampling.lazy import gamma, normal
-from statistical import ALPHA, assert_distribution, ks_pvalue
+from statistical import ALPHA, SAMPLES, assert_distribution, assert_law, ks_pvalue
 
 ONE = Fraction(1)
 
@@ -81,3 +82,86 @@ def test_refuses_nonsense(parts):
 def test_refuses_what_would_overflow():
     with pytest.raises(ParameterError, match="coarsen"):
         BallNoise(1e15, ((1, Fraction(10**6)),))
+
+
+# many vectors at once
+
+
+@pytest.mark.parametrize(
+    ("scale", "parts"), [(0.7, ((5, ONE),)), (40.0, ((2, ONE), (3, Fraction(5, 7)))), (1e7, ((4, ONE),))]
+)
+def test_doubles_decide_as_the_exact_reals_do(scale, parts, monkeypatch):
+    """The same bits, every coordinate settled by lazy reals: the same vectors."""
+    law = BallNoise(scale, parts)
+    fast = many.balls(law, 300, seeded(7))
+    monkeypatch.setattr(many, "UNKNOWN", 1e9)
+    assert (many.balls(law, 300, seeded(7)) == fast).all()
+
+
+def test_many_radii_are_gamma():
+    found = np.linalg.norm(many.balls(BallNoise(1e5, ((5, ONE),)), SAMPLES, seeded(8)), axis=1)
+    assert_distribution(found, lambda b: stats.gamma(5, scale=b).cdf, 1e5)
+
+
+def test_many_directions_are_uniform():
+    """The first of three coordinates over the radius is uniform on [-1, 1]."""
+    found = many.balls(BallNoise(1e6, ((3, ONE),)), SAMPLES, seeded(9)).astype(float)
+    share = found / np.linalg.norm(found, axis=1)[:, None]
+    for column in share.T:
+        assert_distribution(column, lambda width: stats.uniform(-width, 2 * width).cdf, 1.0)
+
+
+def test_a_narrow_coordinate_is_a_rounded_laplace_variable():
+    def rounded(scale):
+        return lambda z: float(stats.laplace.cdf(z + 0.5, scale=scale) - stats.laplace.cdf(z - 0.5, scale=scale))
+
+    found = many.balls(BallNoise(1.3, ((1, ONE),)), 400_000, seeded(10))
+    assert_law(found, rounded(1.3), (rounded(1.25), rounded(1.35)))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
+@pytest.mark.parametrize("scale", [0.5, 25.0])
+def test_the_joint_tail_is_bounded_and_nearly_attained(dimension, scale):
+    law = many.BallVectors(scale, dimension)
+    largest = np.abs(law.sample(20_000, seeded(dimension))).max(axis=1)
+    for t in np.quantile(largest, [0.2, 0.5, 0.9, 0.99]).astype(int).tolist():
+        beyond = float((largest > t).mean())
+        assert beyond - 5 * math.sqrt(beyond * (1 - beyond) / 20_000) - 1e-3 <= law.tail(t)
+        assert law.tail(t) <= beyond + 5 * math.sqrt(beyond * (1 - beyond) / 20_000) + 0.02
+    assert law.tail(-1) == 1
+    if scale > 1:
+        assert float(np.abs(law.sample(20_000, seeded(1))).mean()) == pytest.approx(law.mean_absolute, rel=0.05)
+    assert law.tail(law.quantile(1e-6)) <= 1e-6 < law.tail(law.quantile(1e-6) - 1)
+
+
+def test_unknown_bits_of_a_small_sum_move_its_root_within_what_is_granted():
+    rng = np.random.default_rng(8)
+    for shape in (1, 2, 9):
+        unknown = Fraction(shape) * Fraction(many.UNKNOWN)
+        for mixed in 2.0 ** rng.uniform(-80, 5, 200):
+            granted = Fraction(float(many._root_moved(np.array([mixed]), shape)[0]))
+            # sqrt(2 (G + t)) <= sqrt(2 G) + g, squared: 2 t - g^2 <= 2 g sqrt(2 G)
+            rest = 2 * unknown - granted**2
+            assert rest <= 0 or rest**2 <= 8 * granted**2 * Fraction(mixed)
+
+
+@pytest.mark.parametrize("dimension", [1, 7, 64])
+def test_margins_far_out_end_and_lie_just_above_the_true_ones(dimension):
+    law = many.BallVectors(1e3, dimension)
+    shape = (law.law.dimension + 1) / 2
+    for beta in (1e-3, 1e-9, 1e-12):
+        margin = law.margin(beta)
+
+        def beyond(g, margin=margin):
+            return 2 * special.ndtr(-margin / (law.scale * np.sqrt(2 * g))) * stats.gamma.pdf(g, shape)
+
+        true = integrate.quad(beyond, 0, 3000, points=[shape, margin / law.scale], limit=2000)[0]
+        assert 0.8 * beta <= true <= beta
+    with pytest.raises(ParameterError, match="beta"):
+        law.margin(1e-305)
+
+
+@pytest.mark.parametrize("scale", [1e13, 1e15])
+def test_noise_is_certainly_beyond_a_distance_that_rounds_to_none(scale):
+    assert many.BallVectors(scale, 3).tail(0) == pytest.approx(1.0)
+    assert many.BallVectors(scale, 3).tail(0) <= 1.0

@@ -225,7 +225,7 @@ PLANS = {
 def test_the_exact_path_agrees_with_the_fast_path_word_by_word(name, monkeypatch):
     """With the band wide open every attempt is settled by enclosures; no decision changes."""
     law, count = PLANS[name](), 3000
-    words = seeded(11).words(law.words * count)
+    words = seeded(11).bits64(law.words * count)
     fast = drawing.attempts(law, words, seeded(12))
     settled = [
         drawing.settle(law, *(int(words[i + k * count]) for k in range(law.words)), rng=seeded(13))
@@ -238,7 +238,7 @@ def test_the_exact_path_agrees_with_the_fast_path_word_by_word(name, monkeypatch
 @pytest.mark.parametrize("name", PLANS)
 def test_single_draws_agree_with_vectors_word_by_word(name):
     law, count = PLANS[name](), 3000
-    words = seeded(14).words(law.words * count)
+    words = seeded(14).bits64(law.words * count)
     vector = drawing.attempts(law, words, seeded(15))
     in_turn = Scripted(words.reshape(law.words, count).T.reshape(-1), seeded(16))
     single = [drawing.attempt(law, in_turn) for _ in range(count)]
@@ -273,7 +273,7 @@ def test_the_taylor_polynomial_is_within_half_the_band():
 
 @pytest.mark.parametrize("high", [1, 2, 3, 10, 2**31 + 11, 2**62 + 1, 2**63])
 def test_uniform_integers_are_the_floor_of_an_exact_product(high):
-    words = seeded(17).words(2000)
+    words = seeded(17).bits64(2000)
     words[0], words[1000] = 2**64 - 1, 2**64 - 1
     words[1], words[1001] = 0, 0
     found = uniform.uniform_integers(high, 1000, Scripted(words, seeded(18)))

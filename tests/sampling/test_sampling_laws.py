@@ -17,6 +17,7 @@ from sfumato.sampling import (
     Geometric,
     RoundedNormal,
     Staircase,
+    TruncatedLaplace,
     bernoulli,
     bernoulli_exp,
     gamma,
@@ -39,6 +40,8 @@ LAWS = [
     Staircase(1, 1.0, 1),
     Staircase(5, 0.7, 2),
     Staircase(5, 0.2, 5),
+    TruncatedLaplace(3.0, 7, 0.25),
+    TruncatedLaplace(300.0, 40),
 ]
 scales = st.floats(min_value=-3, max_value=15).map(lambda e: min(10.0**e, 1e15))
 betas = st.floats(min_value=1e-9, max_value=0.999)
@@ -48,6 +51,8 @@ def weight(law, z: int) -> mpmath.mpf:
     """The unnormalized weight, from the definition."""
     if isinstance(law, DiscreteLaplace):
         return mpmath.exp(-abs(z) / mpmath.mpf(law.scale))
+    if isinstance(law, TruncatedLaplace):
+        return mpmath.exp(-abs(z) / mpmath.mpf(law.scale)) * ((abs(z) < law.reach) + law.edge * (abs(z) == law.reach))
     if isinstance(law, Geometric):
         return mpmath.exp(-z / mpmath.mpf(law.scale)) if z >= 0 else mpmath.mpf(0)
     if isinstance(law, DiscreteGaussian):
@@ -130,6 +135,29 @@ def test_the_cube_matches_sums_over_shells(scale, dimension):
         assert mpmath.fsum(shells[t + 1 :]) / total <= 0.05 < mpmath.fsum(shells[t:]) / total
     if dimension == 1:
         assert law.variance == pytest.approx(DiscreteLaplace(scale).variance, rel=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "dimension"), [(0.4, 2), (1.5, 2), (1.0, 3)])
+def test_one_coordinate_of_the_cube_has_the_tails_of_its_sums(scale, dimension):
+    law, reach = CubeNoise(scale, dimension), {2: 60, 3: 32}[dimension]
+    grid = np.abs(np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * dimension, indexing="ij"))).reshape(
+        dimension, -1
+    )
+    masses = np.exp(-grid.max(axis=0) / scale)
+    masses /= masses.sum()
+    for beta in (0.4, 0.05, 0.002):
+        t = law.coordinate_quantile(beta)
+        assert masses[grid[0] > t].sum() <= beta
+        assert t == 0 or masses[grid[0] > t - 1].sum() > beta * (1 - 1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(300, 1e9), st.integers(1, 30), st.floats(1e-4, 0.5))
+def test_wide_cubes_are_stretched_narrow_ones(scale, dimension, beta):
+    law = CubeNoise(scale, dimension)
+    radius = np.random.default_rng(1).gamma(dimension + 1, scale, 40_000)
+    missed = np.mean(np.maximum(0, 1 - law.coordinate_quantile(beta) / radius))  # of the continuous law
+    assert 0.9 * beta - 3e-3 <= missed <= beta + 3e-3
 
 
 def test_the_cube_bound_at_large_scales_is_above_the_sum():

@@ -2,6 +2,7 @@
 
 import datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.plans import read_plan
+from sfumato.report.answers import answers
 from sfumato.spaces import space_from
 from sfumato.spaces.dates import day_number
 
@@ -43,7 +45,7 @@ def test_texts_are_read_alike_everywhere(space, tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(["joined", *lines]) + "\n")
     (batch,) = sf.read(tmp_path / "t.csv", schema=sf.Schema({"joined": space}, quoted_lines=True)).rows(["joined"])
     assert sorted(batch["joined"].tolist()) == sorted(
-        -1 if day is None else space.day(day) - space.lattice.low for day in found
+        -1 if day is None else space.number(day) - space.lattice.low for day in found
     )
 
 
@@ -64,7 +66,7 @@ def test_questions_about_dates(tmp_path):
     assert session.release(sf.count().where("joined >= '2020-12-01'"), spend=spend).value == 310
     early = sf.count().where(sf.col("joined") < datetime.date(2020, 2, 1))
     assert session.release(early, spend=spend, name="early").value == 310
-    middle = YEAR.date(session.release(sf.median("joined"), spend=spend).value)
+    middle = session.release(sf.median("joined"), spend=spend).value
     assert abs((middle - datetime.date(2020, 7, 1)).days) <= 1  # ten people joined on each day
     by_day = session.release(sf.histogram("joined"), spend=spend).to_pandas()
     assert by_day["joined"].tolist()[:2] == ["2020-01-01", "2020-01-02"]
@@ -76,7 +78,7 @@ def test_synthetic_and_sanitized_dates_are_dates(tmp_path):
     schema = sf.Schema({"joined": YEAR, "n": sf.Integers(0, 3)}, adjacency=sf.Replace(), size=600)
     table = sf.read(pa.table({"joined": joined, "n": [i % 4 for i in range(600)]}), schema=schema)
     session = sf.Session(table, budget=sf.Pure(1000), ledger=tmp_path / "ledger")
-    made = session.synthesize(spend=sf.Pure(50.0), progress=False)
+    made = session.synthesize(spend=sf.Pure(50.0))
     assert made.rows.schema.field("joined").type == pa.date32()
     inside = [day for day in made.rows["joined"].to_pylist() if day is not None]
     assert min(inside) >= datetime.date(2020, 1, 1)
@@ -102,6 +104,40 @@ spend = { epsilon = 0.5 }
     space = read_plan(tmp_path / "plan.toml").schema.space("joined")
     assert space == sf.Dates("2020-01-01", "2020-12-31", missing="2020-06-30")
     assert space_from(space.to_record(), "joined") == space
+
+
+def test_answers_about_dates_are_dates(tmp_path):
+    rng = np.random.default_rng(5)
+    days = pa.array(18_262 + rng.integers(0, 366, 4000), pa.int32()).cast(pa.date32())
+    table = sf.read(
+        pa.table({"joined": days, "sex": ["F", "M"] * 2000}), dataset="days", size=4000,
+        schema={"joined": YEAR, "sex": sf.Categories(["F", "M"])},
+    )  # fmt: skip
+    session = sf.Session(table, budget=sf.Pure(50), ledger=tmp_path / "days.ledger")
+    median = session.release(sf.median("joined"), spend=sf.Pure(5))
+    assert abs(median.value - datetime.date(2020, 7, 2)) < datetime.timedelta(days=20)
+    assert median.table().schema.field("estimate").type == pa.date32()
+    assert f"{median.value:%Y-%m-%d}" in str(answers(median).rows)
+
+    mean = session.release(sf.mean("joined"), spend=sf.Pure(5))
+    low, high = mean.interval()
+    assert datetime.date(2020, 1, 1) <= low <= mean.value <= high
+    by = session.release(sf.mean("joined").by("sex"), spend=sf.Pure(5))
+    assert [type(value) for value in by.value] == [datetime.date] * 2
+    assert by.to_pandas()["low"].dtype == "datetime64[ms]"
+    assert {kind for name, kind in zip(by.table().column_names, by.table().schema.types, strict=True)
+            if name != "sex"} == {pa.date32()}  # fmt: skip
+
+    quarters = ("2020-01-01", "2020-04-01", "2020-07-01", "2020-10-01", "2020-12-31")
+    counted = session.release(sf.histogram(sf.bins("joined", *quarters)), spend=sf.Pure(5))
+    assert counted.table()["joined"].to_pylist()[0] == "[2020-01-01, 2020-04-01)"
+    assert sum(counted.value) == pytest.approx(4000, abs=200)
+    shares = session.release(sf.thresholds("joined", points=12), spend=sf.Pure(5))
+    assert shares.table().schema.field("threshold").type == pa.date32()
+    for release in (median, mean, by, counted, shares):
+        again = sf.load(release.save(tmp_path / f"{release.provenance.charge}.json"))
+        assert again.table() == release.table()
+        assert release.plot() is not None
 
 
 def test_mistakes_name_the_fix():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.schema import Schema
 from sfumato.spaces import space_from
+from sfumato.spaces.schema import Schema
 
 WHOLE = st.integers(-(10**17), 10**17)
 

@@ -18,7 +18,7 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivac
 from sfumato.privacy.statements import STATED_DELTA, EveryEvent, HardToTell
 from sfumato.queries import bind
 from sfumato.sampling import RoundedNormal
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
 
 UNIT = "adding or removing any one row"
 ROUNDING = 1e-12  # of sums of a hundred thousand probabilities

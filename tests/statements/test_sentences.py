@@ -20,41 +20,62 @@ SPEAKS = re.compile(
 )
 
 # The places that speak, and how many texts of theirs match.  A new text belongs into `privacy/statements.py` (with a
-# check in `test_privacy_statements.py`) or into `statements.py` (with one in `test_error_statements.py`); headings,
-# reasons and descriptions may be added here.
+# check in `test_privacy_statements.py`) or into `answers/statements.py` (with one in `test_error_statements.py`);
+# headings, reasons and descriptions may be added here.
 STATEMENTS = {
     "privacy/statements.py": 2,
     "privacy/guarantees.py": 7,
-    "statements.py": 10,
-    "certificate.py": 5,
+    "answers/statements.py": 10,
+    "answers/certificate.py": 7,  # in tests/bounds/test_certificates.py
+    "report/explanation.py": 4,  # in tests/report/test_explanation.py
 }
 HEADINGS_AND_REASONS = {
+    "accounting/lines.py": 1,  # what the caller listed; what it costs, in tests/accounting/test_accounting_lines.py
+    "accuracy/division.py": 1,
+    "accuracy/least.py": 4,  # refusals
+    "accuracy/meeting.py": 2,
+    "answers/targets.py": 1,  # what the caller asked for; that it is met, in tests/accuracy
+    "answers/preview.py": 1,
+    "answers/smooth_errors.py": 1,  # predicted, which benchmarks/smooth_queries.py measures
     "bounds/certificates.py": 3,
     "bounds/minimax/certificates.py": 6,
-    "bounds/workloads/__init__.py": 2,
-    "cli/answers.py": 1,
-    "cli/app.py": 1,
+    "bounds/ratios.py": 2,
+    "bounds/keys.py": 1,  # measures and names of bounds, and reasons why there is none; likewise below
+    "bounds/linear.py": 1,
+    "bounds/local_means.py": 1,  # a measure; its error is drawn in tests/queries/test_local_means.py
+    "bounds/numbers.py": 1,
+    "bounds/selection.py": 3,
+    "bounds/tables.py": 5,
+    "bounds/workloads.py": 1,
+    "cli/app.py": 2,  # help: what the commands show, and what --response takes
     "cli/draft.py": 1,
-    "cli/plan.py": 1,
+    "cli/explain.py": 1,  # a heading
+    "cli/preview.py": 1,
     "bounds/volume.py": 1,
     "ledger/verification.py": 1,
-    "local/collection/estimates.py": 1,
+    "mechanisms/synthetic/effort.py": 1,
+    "mechanisms/synthetic/trigonometric.py": 1,
+    "orders.py": 1,  # what a declaration would save, which tests/test_showing.py declares and compares
     "plans/mistakes.py": 1,
+    "plans/outlook.py": 2,  # advice in a refusal, in tests/accuracy/test_division.py
     "privacy/parameters.py": 1,
-    "queries/query.py": 1,
+    "queries/quantiles.py": 1,
+    "reference/calibrated.py": 2,  # the error that its mechanism states, in tests/reference
+    "reference/databases.py": 2,
+    "reference/geometry.py": 1,
+    "reference/laboratory.py": 1,
     "report/curves.py": 1,
     "report/databases.py": 1,
-    "report/html.py": 3,
+    "report/html.py": 2,
     "report/page.py": 1,
     "report/plots.py": 1,
-    "synthesis/table.py": 1,
-    "synthesis/weighted.py": 1,
+    "release/synthetic.py": 1,
 }
 PREDICTIONS = {  # "about" and "typical": guesses, and marked as such
     "local/choosing.py": 1,
-    "publishing/smooth.py": 1,
-    "publishing/synthetic.py": 2,
-    "synthesis/comparison.py": 2,
+    "release/comparison.py": 2,
+    "release/prediction.py": 2,  # a title, and what predictions rest on; checked in tests/mechanisms/synthetic
+    "release/free_answers.py": 2,  # what an interval is, which tests/test_free_answers.py checks
 }
 DESCRIPTIONS = ("local/protocols/", "auditing/")  # what a report holds, and what an auditor found
 

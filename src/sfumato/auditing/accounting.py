@@ -17,8 +17,8 @@ import numpy as np
 from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
+from sfumato.accounting.promises import points
 from sfumato.auditing.findings import Attempt, Finding
-from sfumato.auditing.limits import points
 from sfumato.auditing.reporting import exact_finding
 from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Approximate, Claim, Concentrated, GaussianPrivacy, Guarantee, Pure

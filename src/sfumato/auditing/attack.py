@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sfumato.auditing.confirming import LINGER, Errors
 from sfumato.auditing.crew import Crew
 from sfumato.auditing.events import Event
 from sfumato.auditing.findings import Attempt, Evidence
-from sfumato.auditing.isolation import Isolated, survey
+from sfumato.auditing.isolation import PATIENCE, Isolated, survey
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.repeats import Beside, Forked, fork_repeats, shares_noise
 from sfumato.auditing.reporting import script_for
@@ -93,20 +93,24 @@ class Attack:
         return evidence
 
     def _exits(self) -> Evidence | None:
-        """Hard exits and endless loops; inputs that cause them leave the other attacks."""
+        """Hard exits and endless loops; inputs that cause them, or that nobody has tried, leave the other attacks."""
         inputs = [data for pair in self.pairs for data in (pair.first, pair.second)]
-        deaths = survey(self.runner, inputs, time.perf_counter() + 0.1 * self._left())
-        self.tried.append(Attempt("exits", f"one run on each of {len(inputs)} inputs", len(inputs)))
-        if not deaths:
-            return None
+        deaths, known = survey(self.runner, inputs, time.perf_counter() + max(PATIENCE, 0.1 * self._left()))
+        self.tried.append(Attempt("exits", f"one run on each of {known} inputs", known))
+        if known < len(inputs):
+            self.notes.append(
+                f"the time sufficed to try {known} of {len(inputs)} inputs in a process of their own; the attacks "
+                "leave out the others"
+            )
         deadly = {k // 2 for k in deaths}
         uneven = [self.pairs[k] for k in sorted(deadly) if (2 * k in deaths) != (2 * k + 1 in deaths)]
-        safe = next((d for k, d in enumerate(inputs) if k not in deaths), None)
-        self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in deadly]
+        safe = next((d for k, d in enumerate(inputs[:known]) if k not in deaths), None)
+        self.pairs = [pair for k, pair in enumerate(self.pairs) if k not in deadly and 2 * k + 1 < known]
+        if not deaths:
+            return None
         self.notes.append("some inputs end the process; the other attacks leave them out")
         if not uneven or ("hangs" in deaths.values() and self._left() < HANGS):
             return None
-
         return self._events(uneven[:1], "exits", self.deadline, ("Isolated", safe))
 
     def _beside(self, deadline: float) -> Evidence | None:
@@ -152,8 +156,8 @@ class Attack:
         if self.runner.batch is not None:
             return None
         inputs = [data for pair in self.pairs[:40] for data in (pair.first, pair.second)]
-        length = len(inputs[0]) if hasattr(inputs[0], "__len__") else 0
-        alike = [d for d in inputs if hasattr(d, "__len__") and len(d) == length] or inputs
+        length = len(inputs[0]) if isinstance(inputs[0], Sized) else 0
+        alike = [d for d in inputs if isinstance(d, Sized) and len(d) == length] or inputs
         alike = [data for data in alike[:12] if not isinstance(self.runner.one(data), Raised)]
         if len(alike) > 1:
             self.clock = timing(self.runner, alike[0], alike[-1], deadline - clock.now())

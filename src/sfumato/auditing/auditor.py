@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.accounting.promises import points
 from sfumato.auditing import clock
 from sfumato.auditing.attack import Attack
 from sfumato.auditing.confirming import Errors
 from sfumato.auditing.findings import Finding
 from sfumato.auditing.ladders import ladder_pairs
-from sfumato.auditing.limits import points
 from sfumato.auditing.neighbors import Pair, explicit, pairs_for, relation_of
 from sfumato.auditing.probing import examples_for
 from sfumato.auditing.running import Runner, name_of
@@ -29,7 +29,7 @@ def audit(
     target: Callable[..., Any],
     claim: Claim,
     *,
-    inputs: Any = None,
+    inputs: object = None,
     pairs: Sequence[tuple[Any, Any] | Pair] | None = None,
     records: Sequence[Any] | None = None,
     bounds: tuple[float, float] | None = None,
@@ -75,7 +75,7 @@ def audit(
 
 
 def largest_epsilon(
-    target: Callable[..., Any], *, delta: float = 0.0, real_arithmetic: bool = False, **options: Any
+    target: Callable[..., Any], *, delta: float = 0.0, real_arithmetic: bool = False, **options: object
 ) -> Finding:
     """The largest epsilon at `delta` that can be shown of `target` in the time, without a claim.
 
@@ -99,7 +99,7 @@ def _attack(
     attacked: Sequence[tuple[float, float]],
     bits: bool,
     *,
-    inputs: Any,
+    inputs: object,
     pairs: Sequence[tuple[Any, Any] | Pair] | None,
     records: Sequence[Any] | None,
     bounds: tuple[float, float] | None,

@@ -129,8 +129,8 @@ def least_epsilon(rates: tuple[float, float], trials: int, claim: tuple[float, f
 
 def reproduce(
     target: Callable[..., Any],
-    first: Any,
-    second: Any,
+    first: object,
+    second: object,
     event: Event,
     *,
     epsilon: float,

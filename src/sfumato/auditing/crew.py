@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class Crew:
     def __init__(self, runner: Runner, cores: int) -> None:
         self.runner, self.cores = runner, cores
 
-    def look(self, data: Any, count: int, event: Event) -> np.ndarray:
+    def look(self, data: object, count: int, event: Event) -> np.ndarray:
         """Which of `count` fresh runs on the data are in the event."""
         if self.cores == 1 or count * self.runner.pace < WORTH:
             return event.hits(self.runner.draw(data, count))
@@ -37,7 +36,7 @@ class Crew:
         self.runner.runs += count
         return np.concatenate(parts) if all(len(p) for p in parts) else event.hits(self.runner.draw(data, count))
 
-    def _send(self, data: Any, count: int, event: Event) -> tuple[int, int]:
+    def _send(self, data: object, count: int, event: Event) -> tuple[int, int]:
         self.runner.children += 1
         reader, writer = os.pipe()
         with warnings.catch_warnings():

@@ -8,8 +8,8 @@ from itertools import permutations
 
 import numpy as np
 
+from sfumato.accounting.promises import points
 from sfumato.auditing.findings import Attempt, Finding
-from sfumato.auditing.limits import points
 from sfumato.auditing.reporting import exact_finding
 from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Claim

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing.features import ABSENT, FeatureMap, learn
-from sfumato.auditing.scores import Bayes, Column, Linear, Score, bayes, linear, together
+from sfumato.auditing.scores import Bayes, ColumnScore, LinearScore, Score, bayes, linear, together
 
 __all__ = ["Event", "Suspicion", "search"]
 
@@ -32,7 +32,7 @@ class Event:
     threshold: float
     meaning: tuple[tuple[float, str], ...] = ()
 
-    def __call__(self, output: Any) -> bool:
+    def __call__(self, output: object) -> bool:
         return bool(self.hits([output])[0])
 
     @np.errstate(all="ignore")
@@ -43,7 +43,7 @@ class Event:
     @property
     def of_bits(self) -> bool:
         """Whether low bits of floats have a part in the set."""
-        places = (self.score.place,) if isinstance(self.score, Column) else self.score.places
+        places = (self.score.place,) if isinstance(self.score, ColumnScore) else self.score.places
         return any(map(self.features.is_bit, places))
 
     @property
@@ -52,11 +52,15 @@ class Event:
         names = self.features.columns
         if self.meaning:
             codes = np.array([[code] for code, _ in self.meaning])
-            score = replace(self.score, place=0) if isinstance(self.score, Column) else replace(self.score, places=(0,))
+            score = (
+                replace(self.score, place=0)
+                if isinstance(self.score, ColumnScore)
+                else replace(self.score, places=(0,))
+            )
             hits = score(codes) >= self.threshold
             texts = [f"({text})" for (_, text), hit in zip(self.meaning, hits, strict=True) if hit]
             return " or ".join(texts[:6]) + (" or ..." if len(texts) > 6 else "")
-        if isinstance(self.score, Column):
+        if isinstance(self.score, ColumnScore):
             sense = ">=" if self.score.sign > 0 else "<="
             return f"{names[self.score.place]} {sense} {self.score.sign * self.threshold:.17g}"
         if isinstance(self.score, Bayes) and len(self.score.places) == 1:
@@ -68,7 +72,7 @@ class Event:
                 shown = ", ".join("absent" if a == ABSENT else f"{a:.17g}" for a in inside[:6])
                 return f"{name} in {{{shown}{', ...' if len(inside) > 6 else ''}}} or a likelier bin"
             return f"{name} in the bins where it is likelier"
-        kind = "linear function" if isinstance(self.score, Linear) else "sum of log-ratios"
+        kind = "linear function" if isinstance(self.score, LinearScore) else "sum of log-ratios"
         shown = ", ".join(names[place] for place in self.score.places[:4])
         more = f", ... ({len(self.score.places)} in all)" if len(self.score.places) > 4 else ""
         return f"a learned {kind} of {shown}{more} >= {self.threshold:.6g}"
@@ -91,7 +95,7 @@ def search(
     first: Sequence[Any],
     second: Sequence[Any],
     points: tuple[tuple[float, float], ...],
-    record: Any,
+    record: object,
     *,
     bits: bool,
     deep: bool,
@@ -111,7 +115,7 @@ def search(
                 best = found
     assert best is not None
     score = best.event.score
-    places = (score.place,) if isinstance(score, Column) else score.places
+    places = (score.place,) if isinstance(score, ColumnScore) else score.places
     meaning = features.decoded(places[0], np.vstack([a, b])) if len(places) == 1 else ()
     return replace(best, event=replace(best.event, meaning=meaning))
 
@@ -138,9 +142,9 @@ def _promising(
 
 def _sides(score: Score) -> list[tuple[bool, Score]]:
     """The score against the second input, and its opposite (for a column both) against the first."""
-    if isinstance(score, Column):
+    if isinstance(score, ColumnScore):
         return [(False, score), (True, score)]
-    if isinstance(score, Linear):
+    if isinstance(score, LinearScore):
         return [(False, score), (True, replace(score, weights=tuple(-w for w in score.weights)))]
     opposite = tuple(tuple(-r for r in ratios) for ratios in score.ratios)
     return [(False, score), (True, replace(score, ratios=opposite))]
@@ -151,7 +155,7 @@ def _scores(a: np.ndarray, b: np.ndarray, deep: bool) -> list[tuple[Score, int]]
     live = [k for k in range(a.shape[1]) if not _constant(a[:, k], b[:, k])]
     scores: list[tuple[Score, int]] = []
     for k in live or [0]:
-        scores += [(Column(k, 1), 0), (Column(k, -1), 0)]
+        scores += [(ColumnScore(k, 1), 0), (ColumnScore(k, -1), 0)]
     half = min(len(a) // 2, TRAINING)
     few = min(half, BINNED)
     each = [bayes(a[:few], b[:few], (k,)) for k in live]

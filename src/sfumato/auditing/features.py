@@ -36,7 +36,7 @@ class FeatureMap:
     names: tuple[str, ...]
     shape: tuple[int, ...] | None
     derived: tuple[tuple[Any, ...], ...]
-    record: Any = None
+    record: object = None
 
     def matrix(self, outputs: Sequence[Any]) -> np.ndarray:
         """One row per output."""
@@ -98,7 +98,7 @@ class FeatureMap:
         return table
 
 
-def learn(samples: Sequence[Sequence[Any]], record: Any, bits: bool) -> FeatureMap:
+def learn(samples: Sequence[Sequence[Any]], record: object, bits: bool) -> FeatureMap:
     """A feature map that fits training outputs, given input by input; `bits` adds the lowest set bit of floats."""
     outputs = [output for sample in samples for output in sample]
     shape = _shape(outputs)
@@ -136,7 +136,7 @@ def _of_exact(exact: dict[int, Sequence[Any]], rule: tuple[Any, ...]) -> np.ndar
     return exact_difference(exact[places[0]], exact[places[1]])
 
 
-def _plain(output: Any) -> bool:
+def _plain(output: object) -> bool:
     return isinstance(output, int | float | np.integer | np.floating)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.auditing.tabular import ArrowTable
 from sfumato.privacy.guarantees import Claim
 
 __all__ = ["Attempt", "Evidence", "Finding", "abridged"]
@@ -120,8 +121,8 @@ class Finding:
         return lines
 
 
-def abridged(value: Any, width: int = 160) -> str:
+def abridged(value: object, width: int = 160) -> str:
     """A value in one short line."""
-    plain = value.to_pydict() if hasattr(value, "to_pydict") else value
+    plain = value.to_pydict() if isinstance(value, ArrowTable) else value
     text = " ".join(repr(plain).split())
     return text if len(text) <= width else f"{text[: width - 24]} ... {text[-19:]}"

@@ -16,40 +16,45 @@ import numpy as np
 
 from sfumato.auditing.running import Died, Runner, name_of
 
-__all__ = ["Isolated", "survey"]
+__all__ = ["PATIENCE", "Isolated", "survey"]
 
 PATIENCE, SHORT = 2.0, 0.2  # seconds after which a run counts as endless, at first and when repeated
+SURE = 2  # inputs that are tried however little time there is: the first pair's
 
 
 class Isolated:
     """A target whose every run happens in a child; a run that ends the process gives `Died`."""
 
-    def __init__(self, target: Callable[..., Any], safe: Any, seed: int = 0) -> None:
+    def __init__(self, target: Callable[..., Any], safe: object, seed: int = 0) -> None:
         self.name, self._safe = name_of(target), safe
         self._runner = Runner(target, np.random.default_rng, seed)
 
-    def __call__(self, data: Any) -> Any:
+    def __call__(self, data: object) -> Any:
         return self.batch(data, 1, None)[0]
 
-    def batch(self, data: Any, count: int, _: Any) -> list[Any]:
+    def batch(self, data: object, count: int, _: object) -> list[Any]:
         """Many runs, with a new child only after a death."""
         return isolated(self._runner, data, self._safe, count)
 
 
-def survey(runner: Runner, inputs: Sequence[Any], deadline: float) -> dict[int, str]:
-    """How inputs, by position, end a child that runs each once; a dead child is replaced by the next."""
+def survey(runner: Runner, inputs: Sequence[Any], deadline: float) -> tuple[dict[int, str], int]:
+    """How inputs, by position, end a child that runs each once, and how many were tried: two at least.
+
+    A dead child is replaced by the next.
+    """
     deaths: dict[int, str] = {}
     position = 0
-    while position < len(inputs) and len(deaths) < 40 and time.perf_counter() < deadline:
-        outputs, how = _child(runner, inputs[position:], stop=deadline)
+    while position < len(inputs) and len(deaths) < 40 and (position < SURE or time.perf_counter() < deadline):
+        part, stop = (inputs[position:SURE], math.inf) if position < SURE else (inputs[position:], deadline)
+        outputs, how = _child(runner, part, stop=stop)
         position += len(outputs)
-        if how is not None and position < len(inputs):
+        if how is not None and len(outputs) < len(part):
             deaths[position] = how
             position += 1
-    return deaths
+    return deaths, position
 
 
-def isolated(runner: Runner, data: Any, safe: Any, count: int) -> list[Any]:
+def isolated(runner: Runner, data: object, safe: object, count: int) -> list[Any]:
     """`count` outputs, each run safe in a child; a run that ends the process gives `Died`.
 
     A child inherits the parent's generators.  So that children do not repeat each other, the

@@ -6,7 +6,7 @@ two tables, one row apart, between which it turns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,14 @@ __all__ = ["ladder_pairs"]
 TOP = 4096  # copies at most
 
 
-def ladder_pairs(runner: Runner, example: Any, records: Sequence[Any], deadline: float) -> list[Pair]:
+def ladder_pairs(runner: Runner, example: object, records: Sequence[Any], deadline: float) -> list[Pair]:
     """Neighboring tables of equal rows at which the answer turns."""
     shape, _ = shape_of(example)
     found = []
     for record in records:
         answers: dict[int, float | None] = {}
 
-        def answer(size: int, record: Any = record, seen: dict[int, float | None] = answers) -> float | None:
+        def answer(size: int, record: object = record, seen: dict[int, float | None] = answers) -> float | None:
             if size not in seen:
                 seen[size] = _middle(runner, shape.build([record] * size))
             return seen[size]
@@ -48,7 +48,7 @@ def ladder_pairs(runner: Runner, example: Any, records: Sequence[Any], deadline:
     return found
 
 
-def _turn(build: Any, record: Any, answer: Any, size: int) -> Pair:
+def _turn(build: Callable[[list[Any]], Any], record: object, answer: Callable[[int], Any], size: int) -> Pair:
     low, high = size, 2 * size
     base, end = answer(low), answer(high)
     while high - low > 1:
@@ -59,7 +59,7 @@ def _turn(build: Any, record: Any, answer: Any, size: int) -> Pair:
     return Pair(build([record] * high), build([record] * low), words, record)
 
 
-def _middle(runner: Runner, data: Any) -> float | None:
+def _middle(runner: Runner, data: object) -> float | None:
     """The median of three runs of the first number in the output."""
     values = [next((v for _, v in walk(runner.one(data)) if np.isfinite(v)), None) for _ in range(3)]
     return None if None in values else float(np.median(np.array(values, dtype=float)))

@@ -26,7 +26,7 @@ def audit_membership(
     target: Callable[..., Any],
     claim: Claim,
     *,
-    inputs: Any,
+    inputs: object,
     adjacency: Adjacency | str = AddRemove(),  # noqa: B008 (frozen)
     bounds: tuple[float, float] | None = None,
     **options: Any,

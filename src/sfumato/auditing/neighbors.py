@@ -31,10 +31,10 @@ SIZES = (1, 2, 3, 5, 10, 33, 100, 127, 255, 256)
 class Pair:
     """Two neighboring inputs, how they are related, and the record in which they differ."""
 
-    first: Any
-    second: Any
+    first: object
+    second: object
     relation: str
-    record: Any = None
+    record: object = None
 
 
 def explicit(pairs: Sequence[tuple[Any, Any] | Pair]) -> list[Pair]:
@@ -141,14 +141,14 @@ def _sized(tables: list[list[Any]], pool: list[Any]) -> Iterator[tuple[list[Any]
         yield from (([record] * size, False) for record in pool)
 
 
-def _added(shape: Shape, rows: list[Any], record: Any, position: int) -> Pair:
+def _added(shape: Shape, rows: list[Any], record: object, position: int) -> Pair:
     more = [*rows[:position], record, *rows[position:]]
     where = "the end" if position else "the front"
     words = f"a table of {len(rows)} rows with one more at {where}: {abridged(record, 80)}"
     return Pair(shape.build(more), shape.build(rows), words, record)
 
 
-def _replaced(shape: Shape, rows: list[Any], record: Any, pool: list[Any]) -> Iterator[Pair]:
+def _replaced(shape: Shape, rows: list[Any], record: object, pool: list[Any]) -> Iterator[Pair]:
     for position in {0, len(rows) - 1}:
         for other in [rows[position], pool[0], pool[min(1, len(pool) - 1)]]:
             if repr(other) == repr(record):
@@ -169,7 +169,7 @@ def _of_people(
     stranger = max((row[place] for row in rows), default=0)
     stranger = stranger + 1 if isinstance(stranger, int | float) else f"{stranger}-other"
 
-    def of(record: Any, person: Any) -> Any:
+    def of(record: tuple[Any, ...], person: object) -> tuple[Any, ...]:
         return (*record[:place], person, *record[place + 1 :])
 
     size = max(unit.rows, 3)
@@ -222,5 +222,5 @@ def _vectors(examples: Sequence[Any], relation: str) -> Iterator[Pair]:
                     yield Pair(_like(example, start + sign * move), _like(example, start), words)
 
 
-def _like(example: Any, vector: np.ndarray) -> Any:
+def _like(example: object, vector: np.ndarray) -> Any:
     return vector.tolist() if isinstance(example, list) else vector

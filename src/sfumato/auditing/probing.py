@@ -19,7 +19,7 @@ class Examples:
     tables: tuple[Any, ...]
 
 
-def examples_for(runner: Runner, inputs: Any, relation: str) -> list[Any]:
+def examples_for(runner: Runner, inputs: object, relation: str) -> list[Any]:
     """The given examples, or the shape that the target seems to take."""
     if isinstance(inputs, Examples):
         return list(inputs.tables)

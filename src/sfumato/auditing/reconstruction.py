@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
+from sfumato.accounting.promises import points
 from sfumato.auditing.findings import Attempt, Evidence, Finding
-from sfumato.auditing.limits import clopper_pearson, points
+from sfumato.auditing.limits import clopper_pearson
 from sfumato.auditing.reporting import shown
 from sfumato.auditing.running import Runner, name_of
 from sfumato.auditing.sources import source_of
@@ -138,7 +139,7 @@ def audit_reconstruction(
     return Finding(name, claim, evidence, (tried,), seconds=spent)
 
 
-def _decoder(runner: Runner, matrix: np.ndarray, rng: Any) -> str:
+def _decoder(runner: Runner, matrix: np.ndarray, rng: np.random.Generator) -> str:
     """The most accurate decoder on runs of its own; among equals the fastest."""
     ranked = []
     for name, decoder in DECODERS.items():
@@ -154,7 +155,7 @@ def _round(
     runner: Runner,
     matrix: np.ndarray,
     decoder: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    rng: Any,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fresh secret bits, one run, and which bits the decoder got right (none if the run gave no answers)."""
     bits = rng.integers(0, 2, matrix.shape[1]).astype(float)

@@ -97,7 +97,7 @@ def _collections(rows: Sequence[Any]) -> list[Any]:
     """Lists or sets as records: seen ones, the empty one, everything at once, one rare item."""
     maker = type(rows[0])
     items = list(dict.fromkeys(item for row in rows for item in row))
-    rare: Any = WORD if items and isinstance(items[0], str) else CANARY
+    rare: object = WORD if items and isinstance(items[0], str) else CANARY
     return _distinct([*rows][:5], [maker(()), maker(items), maker(items[:1]), maker((rare,)), maker(items * 5)])
 
 

@@ -26,11 +26,11 @@ PROBES = 64
 class Beside:
     """The target on the data, and right after it on public data."""
 
-    def __init__(self, target: Callable[..., Any], public: Any) -> None:
+    def __init__(self, target: Callable[..., Any], public: object) -> None:
         self.name, self._target, self._public = name_of(target), target, public
         self._wants_rng = takes_rng(target)
 
-    def __call__(self, data: Any, rng: Any) -> tuple[Any, Any]:
+    def __call__(self, data: object, rng: object) -> tuple[Any, Any]:
         more = (rng,) if self._wants_rng else ()
         return self._target(data, *more), self._target(self._public, *more)
 
@@ -38,14 +38,14 @@ class Beside:
 class Forked:
     """The target on the data in a forked child, and on public data in its parent."""
 
-    def __init__(self, target: Callable[..., Any], public: Any) -> None:
+    def __init__(self, target: Callable[..., Any], public: object) -> None:
         self.name, self._target, self._public = name_of(target), target, public
 
-    def __call__(self, data: Any) -> tuple[Any, Any]:
+    def __call__(self, data: object) -> tuple[Any, Any]:
         return _in_child(lambda: self._target(data)), self._target(self._public)
 
 
-def shares_noise(runner: Runner, public: Any) -> bool:
+def shares_noise(runner: Runner, public: object) -> bool:
     """Whether two calls in a row look alike: the same answer, or a difference that hardly varies."""
     pairs = [(runner.one(public), runner.one(public)) for _ in range(PROBES)]
     if sum(repr(a) == repr(b) for a, b in pairs) > PROBES / 4:
@@ -59,7 +59,7 @@ def shares_noise(runner: Runner, public: Any) -> bool:
     return False
 
 
-def fork_repeats(runner: Runner, data: Any, times: int = 4) -> bool:
+def fork_repeats(runner: Runner, data: object, times: int = 4) -> bool:
     """Whether a forked child repeats the answers that its parent is about to give, and they vary."""
     pairs = [(_in_child(lambda: runner.one(data)), runner.one(data)) for _ in range(times)]
     answers = {repr(mine) for _, mine in pairs}

@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.auditing.findings import Attempt, Evidence, Finding
 from sfumato.auditing.sources import source_of
+from sfumato.auditing.tabular import ArrowTable, PandasFrame
 from sfumato.privacy.guarantees import Claim
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["exact_finding", "script_for", "shown"]
 
 
-def shown(data: Any) -> str:
+def shown(data: object) -> str:
     """Python source that rebuilds the data."""
     if isinstance(data, np.ndarray):
         return f"np.array({data.tolist()!r}, dtype=np.{data.dtype.name})"
-    if hasattr(data, "column_names") and hasattr(data, "to_pydict"):
+    if isinstance(data, ArrowTable):
         schema = ", ".join(f"({field.name!r}, {_kind(field.type)})" for field in data.schema)
         return f"pa.table({data.to_pydict()!r}, schema=pa.schema([{schema}]))"
-    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+    if isinstance(data, PandasFrame):
         kinds = {str(name): str(kind) for name, kind in data.dtypes.items()}
         return f"pd.DataFrame({data.to_dict('list')!r}).astype({kinds!r})"
     return repr(data)
 
 
-def _kind(kind: Any) -> str:
+def _kind(kind: pa.DataType) -> str:
     """Python source of an Arrow type."""
-    if hasattr(kind, "value_type"):
+    import pyarrow as pa
+
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return f"pa.list_({_kind(kind.value_type)})"
-    if hasattr(kind, "num_fields") and kind.num_fields:
+    if kind.num_fields:
         parts = ", ".join(f"({kind[k].name!r}, {_kind(kind[k].type)})" for k in range(kind.num_fields))
         return f"pa.struct([{parts}])"
     return f"pa.type_for_alias({str(kind)!r})"
@@ -40,7 +46,7 @@ def _kind(kind: Any) -> str:
 def script_for(
     target: Callable[..., Any],
     neighbors: tuple[Any, Any],
-    event: Any,
+    event: object,
     claim: tuple[float, float],
     trials: int,
     around: tuple[str, Any] | None = None,
@@ -66,7 +72,7 @@ def script_for(
             "from sfumato.auditing.confirming import reproduce",
             "from sfumato.auditing.events import Event",
             "from sfumato.auditing.features import FeatureMap",
-            "from sfumato.auditing.scores import Bayes, Column, Linear",
+            "from sfumato.auditing.scores import Bayes, ColumnScore, LinearScore",
             "",
             source_of(target),
             *wrap,

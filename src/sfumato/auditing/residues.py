@@ -13,7 +13,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def _origin(groups: Sequence[Sequence[float]]) -> float:
     return next((sample[0] for sample in groups if sample), 0)
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     """The whole number that a value is, if it is one exactly."""
     if isinstance(value, int | np.integer):
         return int(value)
@@ -94,7 +94,7 @@ def _whole(value: Any) -> int | None:
     return None
 
 
-def _real(value: Any) -> float:
+def _real(value: SupportsFloat | None) -> float:
     if value is None:
         return math.nan
     try:

@@ -36,7 +36,7 @@ class Raised:
 class Warned:
     """The run gave an output and also warned."""
 
-    output: Any
+    output: object
     kinds: tuple[str, ...]
     texts: tuple[str, ...]
 
@@ -48,7 +48,7 @@ class Died:
     how: str
 
 
-def name_of(target: Any) -> str:
+def name_of(target: object) -> str:
     """The name under which a target is reported."""
     name = getattr(target, "name", None) or getattr(target, "__qualname__", None)
     return str(name or type(target).__name__)
@@ -79,7 +79,7 @@ class Runner:
         self.wants_rng = takes_rng(target)
         self._copies = False
 
-    def watch(self, data: Any) -> None:
+    def watch(self, data: object) -> None:
         """Run once and note whether the target changes its input."""
         before = copy.deepcopy(data)
         given = copy.deepcopy(data)
@@ -94,11 +94,11 @@ class Runner:
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002 (the target may use the global generator)
 
-    def one(self, data: Any) -> Any:
+    def one(self, data: object) -> Any:
         """One output."""
         return self.draw(data, 1)[0]
 
-    def draw(self, data: Any, count: int) -> Sequence[Any]:
+    def draw(self, data: object, count: int) -> Sequence[Any]:
         """`count` independent outputs on the same data."""
         start = clock.now()
         self.runs += count
@@ -114,7 +114,7 @@ class Runner:
         """Seconds per run so far."""
         return self.spent / max(self.runs, 1)
 
-    def _together(self, data: Any, count: int) -> Sequence[Any]:
+    def _together(self, data: object, count: int) -> Sequence[Any]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
@@ -123,7 +123,7 @@ class Runner:
             except (Exception, SystemExit) as error:
                 return [Raised(type(error).__name__, str(error))] * count
 
-    def _separately(self, data: Any, count: int) -> list[Any]:
+    def _separately(self, data: object, count: int) -> list[Any]:
         outputs: list[Any] = []
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -137,11 +137,11 @@ class Runner:
                 outputs.append(output)
         return outputs
 
-    def quick(self, data: Any) -> Any:
+    def quick(self, data: object) -> Any:
         """One run without bookkeeping, for the clock."""
         return self._run(data)
 
-    def _run(self, data: Any) -> Any:
+    def _run(self, data: object) -> Any:
         try:
             return self.target(data, self.rng) if self.wants_rng else self.target(data)
         except (Exception, SystemExit) as error:

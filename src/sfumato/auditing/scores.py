@@ -16,11 +16,11 @@ from scipy.special import expit
 
 from sfumato.auditing.features import ABSENT
 
-__all__ = ["Bayes", "Column", "Linear", "Score", "bayes", "linear", "together"]
+__all__ = ["Bayes", "ColumnScore", "LinearScore", "Score", "bayes", "linear", "together"]
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnScore:
     """One feature, or its negative."""
 
     place: int
@@ -49,7 +49,7 @@ class Bayes:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearScore:
     """A weighted sum of standardized columns."""
 
     places: tuple[int, ...]
@@ -61,7 +61,7 @@ class Linear:
         return np.asarray(part @ np.array(self.weights))
 
 
-Score = Column | Bayes | Linear
+Score = ColumnScore | Bayes | LinearScore
 
 
 def _cells(column: np.ndarray, atoms: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -113,7 +113,7 @@ def _tame(part: np.ndarray, center: np.ndarray) -> np.ndarray:
     return np.asarray(shifted)
 
 
-def linear(first: np.ndarray, second: np.ndarray, places: tuple[int, ...]) -> Linear | None:
+def linear(first: np.ndarray, second: np.ndarray, places: tuple[int, ...]) -> LinearScore | None:
     """Fisher's discriminant with three Newton steps of logistic regression; None if degenerate."""
     center = np.median(np.vstack([first[:, places], second[:, places]]), axis=0)
     center = np.where(np.isfinite(center) & (center != ABSENT), np.clip(center, -1e150, 1e150), 0.0)
@@ -131,7 +131,7 @@ def linear(first: np.ndarray, second: np.ndarray, places: tuple[int, ...]) -> Li
     if not np.all(np.isfinite(weights)) or not np.any(weights):
         return None
     refined = _logistic(np.vstack([a, b]), len(a), weights) if np.linalg.cond(spread) < 1e6 else weights
-    return Linear(places, tuple(center.tolist()), tuple((refined / scale).tolist()))
+    return LinearScore(places, tuple(center.tolist()), tuple((refined / scale).tolist()))
 
 
 def _logistic(rows: np.ndarray, ones: int, weights: np.ndarray) -> np.ndarray:

@@ -126,7 +126,7 @@ class _Search:
                     samples[key] = fresh if have is None else _join(have, fresh)
         self.result.pairs = max(self.result.pairs, len(self.leads))
 
-    def _draw(self, data: Any, count: int) -> Any:
+    def _draw(self, data: object, count: int) -> Any:
         start = clock.now()
         fresh = self.crew.runner.draw(data, count)
         self.drawing += clock.now() - start
@@ -235,7 +235,7 @@ def _leads(pairs: Sequence[Pair]) -> list[_Lead]:
     return leads
 
 
-def _join(have: Any, fresh: Any) -> Any:
+def _join(have: Sequence[Any], fresh: Sequence[Any]) -> Sequence[Any]:
     if isinstance(have, np.ndarray) and isinstance(fresh, np.ndarray):
         return np.concatenate([have, fresh])
     return [*have, *fresh]

@@ -32,7 +32,7 @@ def audit_sensitivity(
     claimed: float,
     norm: str = "l1",
     *,
-    inputs: Any = (0.0, 1.0),
+    inputs: object = (0.0, 1.0),
     pairs: Sequence[tuple[Any, Any]] | None = None,
     records: Sequence[Any] | None = None,
     bounds: tuple[float, float] | None = None,
@@ -81,7 +81,7 @@ def audit_sensitivity(
     )
 
 
-def _move(one: Any, two: Any, norm: Callable[[np.ndarray], float]) -> float:
+def _move(one: object, two: object, norm: Callable[[np.ndarray], float]) -> float:
     if isinstance(one, Raised) or isinstance(two, Raised):
         return 0.0 if isinstance(one, Raised) and isinstance(two, Raised) else math.inf
     a, b = np.atleast_1d(np.asarray(one, dtype=float)), np.atleast_1d(np.asarray(two, dtype=float))
@@ -94,7 +94,7 @@ def _move(one: Any, two: Any, norm: Callable[[np.ndarray], float]) -> float:
 
 
 def _small(
-    example: Any, relation: str, records: Sequence[Any] | None, bounds: tuple[float, float] | None
+    example: object, relation: str, records: Sequence[Any] | None, bounds: tuple[float, float] | None
 ) -> Iterator[Pair]:
     """Every table of at most three rows over a few records, beside each of its neighbors."""
     shape, rows = shape_of(example)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.auditing.tabular import ArrowTable, PandasFrame
 from sfumato.errors import ParameterError
 
 __all__ = ["Shape", "printed", "shape_of"]
@@ -23,13 +24,13 @@ class Shape:
     dtype: np.dtype[Any] | None = None
 
 
-def shape_of(data: Any) -> tuple[Shape, list[Any]]:
+def shape_of(data: object) -> tuple[Shape, list[Any]]:
     """The shape of an example, and its rows."""
     if isinstance(data, np.ndarray):
         return _array(data)
-    if hasattr(data, "column_names") and hasattr(data, "schema"):
+    if isinstance(data, ArrowTable):
         return _arrow(data)
-    if hasattr(data, "columns") and hasattr(data, "itertuples"):
+    if isinstance(data, PandasFrame):
         return _frame(data)
     if isinstance(data, list | tuple):
         kind = type(data)
@@ -40,13 +41,13 @@ def shape_of(data: Any) -> tuple[Shape, list[Any]]:
     )
 
 
-def printed(data: Any) -> str:
+def printed(data: object) -> str:
     """A text that tells inputs apart."""
     if isinstance(data, np.ndarray):
         return f"{data.dtype}{data.tolist()!r}"
-    if hasattr(data, "to_pydict"):
+    if isinstance(data, ArrowTable):
         return f"arrow{data.to_pydict()!r}"
-    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+    if isinstance(data, PandasFrame):
         return f"frame{data.to_dict('list')!r}"
     return f"{type(data).__name__}{data!r}"
 
@@ -64,8 +65,9 @@ def _array(data: np.ndarray) -> tuple[Shape, list[Any]]:
     return Shape("array", build, columns, dtype), [row.tolist() for row in data]
 
 
-def _frame(data: Any) -> tuple[Shape, list[Any]]:
-    kinds, names, maker = dict(data.dtypes), list(data.columns), type(data)
+def _frame(data: PandasFrame) -> tuple[Shape, list[Any]]:
+    kinds, names = dict(data.dtypes), list(data.columns)
+    maker: Callable[..., Any] = type(data)
 
     def build(rows: Sequence[Any]) -> Any:
         frame = maker([list(row) for row in rows], columns=names)
@@ -80,12 +82,13 @@ def _frame(data: Any) -> tuple[Shape, list[Any]]:
     return Shape("table", build, tuple(map(str, names))), rows
 
 
-def _arrow(data: Any) -> tuple[Shape, list[Any]]:
-    schema, names, maker = data.schema, tuple(data.column_names), type(data)
+def _arrow(data: ArrowTable) -> tuple[Shape, list[Any]]:
+    schema, names = data.schema, tuple(data.column_names)
+    from_columns: Callable[..., Any] = type(data).from_pydict  # type: ignore[attr-defined]
 
     def build(rows: Sequence[Any]) -> Any:
         columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
-        return maker.from_pydict(columns, schema=schema)
+        return from_columns(columns, schema=schema)
 
     table = data.to_pydict()
     return Shape("table", build, names), list(zip(*table.values(), strict=True))

@@ -48,7 +48,7 @@ def source_of(target: Callable[..., Any]) -> str:
     return "\n".join(lines)
 
 
-def _bound(value: Any, name: str, depth: int) -> list[str]:
+def _bound(value: object, name: str, depth: int) -> list[str]:
     """Lines after which `name` is the value."""
     if isinstance(value, PLAIN) or _plain(value):
         return [f"{name} = {_literal(value)}"]
@@ -73,7 +73,7 @@ def _bound(value: Any, name: str, depth: int) -> list[str]:
     raise _Missing(f"{name!r} is a {type(value).__name__}, which cannot be imported or written out")
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: object) -> bool:
     if isinstance(value, list | tuple | set | frozenset):
         return all(isinstance(item, PLAIN) or _plain(item) for item in value)
     if isinstance(value, dict):
@@ -81,7 +81,7 @@ def _plain(value: Any) -> bool:
     return False
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     if not (isinstance(value, PLAIN) or _plain(value)):
         raise _Missing(f"it holds a {type(value).__name__}, which cannot be written out")
     return f"float({str(value)!r})" if isinstance(value, float) and not math.isfinite(value) else repr(value)

@@ -21,7 +21,7 @@ CORRELATION = 0.25  # rank correlation above which time is said to tell the size
 ADVANTAGE = 0.4  # how far P(slower) may be from 1/2 before time is said to tell the input
 
 
-def timing(runner: Runner, first: Any, second: Any, seconds: float) -> str | None:
+def timing(runner: Runner, first: object, second: object, seconds: float) -> str | None:
     """Words for a dependence of time on the noise or the input; None if none is seen."""
     times: tuple[list[float], list[float]] = ([], [])
     outputs: list[Any] = []

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing.running import Died, Raised, Warned
+from sfumato.auditing.tabular import Arrayed, ArrowTable, Frame, PandasFrame
 
 __all__ = ["POSITIONS", "as_float", "named", "walk"]
 
@@ -27,7 +28,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 Number = int | float
 
 
-def walk(output: Any, record: Any = None) -> Iterator[tuple[str, float]]:
+def walk(output: object, record: object = None) -> Iterator[tuple[str, float]]:
     """The named numbers of one output, as floats."""
     for name, value in named(output, record=record):
         yield name, as_float(value)
@@ -45,7 +46,7 @@ def as_float(value: Number) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def named(output: Any, path: str = "output", record: Any = None, depth: int = 0) -> Iterator[tuple[str, Number]]:
+def named(output: object, path: str = "output", record: object = None, depth: int = 0) -> Iterator[tuple[str, Number]]:
     """The named numbers of one output, whole numbers exactly."""
     if isinstance(output, bool | np.bool_):
         yield path, int(output)
@@ -72,8 +73,10 @@ def named(output: Any, path: str = "output", record: Any = None, depth: int = 0)
         yield f"{path} = {output!r}"[:200], 1.0
 
 
-def _inside(output: Any, path: str, record: Any, depth: int) -> Iterator[tuple[str, Number]]:
-    if isinstance(output, Mapping):
+def _inside(output: object, path: str, record: object, depth: int) -> Iterator[tuple[str, Number]]:
+    if isinstance(output, list | tuple):  # first: to ask whether a list is a table takes longer than to read it
+        yield from _sequence(output, path, record, depth)
+    elif isinstance(output, Mapping):
         yield f"size of {path}", len(output)
         for key, value in output.items():
             yield from named(value, f"{path}[{key!r}]", record, depth + 1)
@@ -81,25 +84,25 @@ def _inside(output: Any, path: str, record: Any, depth: int) -> Iterator[tuple[s
         yield f"size of {path}", len(output)
         for item in output:
             yield f"{path} has {item!r}"[:200], 1.0
-    elif hasattr(output, "to_pydict") and hasattr(output, "column_names"):
+    elif isinstance(output, ArrowTable):
         yield from _columns(output.to_pydict(), path, record, depth)
-    elif hasattr(output, "columns") and hasattr(output, "to_dict"):
+    elif isinstance(output, Frame):
         yield from _columns(_listed(output), path, record, depth)
-    elif hasattr(output, "tolist"):
+    elif isinstance(output, Arrayed):
         yield from named(output.tolist(), path, record, depth + 1)
     elif isinstance(output, Sequence):
         yield from _sequence(output, path, record, depth)
     elif is_dataclass(output) and not isinstance(output, type):
         for part in fields(output):
             yield from named(getattr(output, part.name), f"{path}.{part.name}", record, depth + 1)
-    elif hasattr(output, "__dict__") and vars(output):
+    elif getattr(output, "__dict__", None):
         for name, value in vars(output).items():
             yield from named(value, f"{path}.{name}", record, depth + 1)
     else:
         yield f"{path} = {output!r}"[:200], 1.0
 
 
-def _number(value: Any, path: str) -> Iterator[tuple[str, Number]]:
+def _number(value: object, path: str) -> Iterator[tuple[str, Number]]:
     if isinstance(value, complex | np.complexfloating):
         yield from _number(float(value.real), f"real part of {path}")
         yield from _number(float(value.imag), f"imaginary part of {path}")
@@ -110,7 +113,7 @@ def _number(value: Any, path: str) -> Iterator[tuple[str, Number]]:
     elif isinstance(value, Decimal | Fraction) and math.isfinite(value) and value == int(value):
         yield path, int(value)
     else:
-        yield path, as_float(value)
+        yield path, as_float(value)  # type: ignore[arg-type]
 
 
 def _text(text: str, path: str) -> Iterator[tuple[str, Number]]:
@@ -121,21 +124,21 @@ def _text(text: str, path: str) -> Iterator[tuple[str, Number]]:
         yield f"number {k} in {path}", int(number) if whole else float(number)
 
 
-def _listed(frame: Any) -> dict[str, list[Any]]:
+def _listed(frame: Frame) -> dict[str, list[Any]]:
     """The columns of a frame, each with its own type of number."""
-    if hasattr(frame, "iloc"):
+    if isinstance(frame, PandasFrame):
         return {str(name): frame.iloc[:, k].tolist() for k, name in enumerate(frame.columns)}
     return {str(name): frame[name].to_list() for name in frame.columns}
 
 
-def _columns(table: Mapping[str, list[Any]], path: str, record: Any, depth: int) -> Iterator[tuple[str, Number]]:
+def _columns(table: Mapping[str, list[Any]], path: str, record: object, depth: int) -> Iterator[tuple[str, Number]]:
     rows = list(zip(*table.values(), strict=True))
     yield from _nearness(rows, path, record)
     for name, column in table.items():
         yield from _sequence(column, f"{path}[{name!r}]", None, depth + 1)
 
 
-def _sequence(items: Sequence[Any], path: str, record: Any, depth: int) -> Iterator[tuple[str, Number]]:
+def _sequence(items: Sequence[Any], path: str, record: object, depth: int) -> Iterator[tuple[str, Number]]:
     yield f"length of {path}", len(items)
     yield from _nearness(items, path, record)
     if len(items) <= POSITIONS:
@@ -154,7 +157,7 @@ def _sequence(items: Sequence[Any], path: str, record: Any, depth: int) -> Itera
         yield f"times {token} in {path}", float(count)
 
 
-def _nearness(rows: Sequence[Any], path: str, record: Any) -> Iterator[tuple[str, Number]]:
+def _nearness(rows: Sequence[Any], path: str, record: object) -> Iterator[tuple[str, Number]]:
     """How close the nearest row comes to the record, and how many rows equal it."""
     if record is None or not rows:
         return
@@ -171,7 +174,7 @@ def _nearness(rows: Sequence[Any], path: str, record: Any) -> Iterator[tuple[str
     yield f"rows of {path} equal to the record", float(np.count_nonzero(gaps == 0))
 
 
-def _vector(row: Any) -> np.ndarray | None:
+def _vector(row: object) -> np.ndarray | None:
     try:
         vector = np.atleast_1d(np.asarray(row, dtype=float))
     except (TypeError, ValueError, OverflowError):
@@ -179,7 +182,7 @@ def _vector(row: Any) -> np.ndarray | None:
     return vector if vector.ndim == 1 else None
 
 
-def _same(row: Any, record: Any) -> bool:
+def _same(row: object, record: object) -> bool:
     return repr(row) == repr(record) or (
         isinstance(row, tuple) and isinstance(record, Mapping) and list(row) == list(record.values())
     )

@@ -2,10 +2,8 @@
 
 from sfumato.bounds.bounded_tables import packed_mean_error, packed_tail
 from sfumato.bounds.certificates import certify
-from sfumato.bounds.concentrated import concentrated_mean_square
 from sfumato.bounds.counting import count_mean_absolute, count_mean_square
-from sfumato.bounds.fixed_size import fixed_size_mean_square
-from sfumato.bounds.integer_tables import dithered_mean_square, elliptic_mean_square
+from sfumato.bounds.dithering import dithered_mean_square
 from sfumato.bounds.isotropy import isotropy
 from sfumato.bounds.metric import metric_mean_norm, metric_mean_square, metric_quantile
 from sfumato.bounds.packing import packed_mean_absolute, packed_mean_square
@@ -21,13 +19,10 @@ from sfumato.bounds.volume import volume_radius
 
 __all__ = [
     "certify",
-    "concentrated_mean_square",
     "count_mean_absolute",
     "count_mean_square",
     "discrete_record_error",
     "dithered_mean_square",
-    "elliptic_mean_square",
-    "fixed_size_mean_square",
     "integer_sum_mean_absolute",
     "integer_sum_mean_square",
     "isotropy",

@@ -2,109 +2,141 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from typing import Any
 
-from sfumato.bounds.concentrated import concentrated_mean_square
-from sfumato.bounds.counting import count_mean_square
-from sfumato.bounds.curves import certify_density
-from sfumato.bounds.fixed_size import fixed_size_mean_square
-from sfumato.bounds.integer_tables import concentrated_divergence, pure_divergence
-from sfumato.bounds.packing import packed_mean_square
-from sfumato.bounds.reachability import obstacle
-from sfumato.bounds.staircase import integer_sum_mean_square
-from sfumato.bounds.workloads import certify_workload
-from sfumato.certificate import Certificate, NoBoundKnown, certified
-from sfumato.privacy.adjacency import AddRemove
-from sfumato.privacy.guarantees import Concentrated, Pure
-from sfumato.queries.contributions import Segment
+from sfumato.answers.certificate import NoBoundKnown, Verdict
+from sfumato.bounds.curves import certify_curves_by_group, certify_density, certify_mean_curve
+from sfumato.bounds.items import certify_items
+from sfumato.bounds.keys import certify_keys
+from sfumato.bounds.local_means import certify_local_means
+from sfumato.bounds.numbers import (
+    certify_counts,
+    certify_public_mean,
+    certify_smooth_mean,
+    certify_total,
+    certify_total_difference,
+)
+from sfumato.bounds.quotients import certify_difference, certify_quotient
+from sfumato.bounds.ratios import Claiming, certify_deviation, certify_mean, certify_variance
+from sfumato.bounds.reachability import dependence, undecided
+from sfumato.bounds.selection import certify_popular, certify_quantiles
+from sfumato.bounds.tables import certify_counting_queries, certify_synthetic, certify_thresholds
+from sfumato.bounds.workloads import certify_running, certify_workload
+from sfumato.queries.components import Moments
+from sfumato.queries.correlation import Correlation
 from sfumato.queries.counts import Counts
+from sfumato.queries.declared import DeclaredScores
+from sfumato.queries.deviation import Deviation
+from sfumato.queries.difference import Difference, TotalDifference
+from sfumato.queries.entries import EntryQuestion
+from sfumato.queries.extent import Extent
+from sfumato.queries.functions.chosen import ChosenDensity
+from sfumato.queries.functions.covariance import CovarianceCurve
 from sfumato.queries.functions.density import Density
+from sfumato.queries.functions.groups import CurvesByGroup
+from sfumato.queries.functions.local_means import LocalMeans
+from sfumato.queries.functions.means import MeanCurve
+from sfumato.queries.functions.question import FunctionQuestion
+from sfumato.queries.items import ItemCounts
+from sfumato.queries.keys import Keys
 from sfumato.queries.linear.workload import Workload
 from sfumato.queries.mean import Mean
+from sfumato.queries.popular import Popular
+from sfumato.queries.quantiles import Quantiles
+from sfumato.queries.question import Question
+from sfumato.queries.quotient import Quotient
+from sfumato.queries.running import Running
+from sfumato.queries.sanitized import SanitizedRows
+from sfumato.queries.scored import Scored
+from sfumato.queries.share import Share
+from sfumato.queries.small_database import CountingQueries
+from sfumato.queries.smooth_mean import SmoothMean
+from sfumato.queries.synthetic import SyntheticRows
+from sfumato.queries.thresholds import ThresholdGrid
 from sfumato.queries.total import Total
+from sfumato.queries.trigonometric import SmoothRows
+from sfumato.queries.variance import Variance
+from sfumato.queries.vector import Whole
 
 __all__ = ["certify"]
 
-UNBOUNDED = "on integer tables of unbounded size"
-MEASURE = "root mean square error"
-CHAIN = "Hammersley-Chapman-Robbins along replacements"
-LARGEST_LOSS = 300.0  # rho or epsilon, beyond which divergences overflow
+Bound = Callable[[Any, Any], Verdict]  # of a question and a mechanism
 
 
-def certify(question: Any, mechanism: Any) -> Certificate | NoBoundKnown:
-    """The certificate of one mechanism on one question."""
-    if isinstance(question, Workload):
-        return certify_workload(question, mechanism)
-    if isinstance(question, Density):
-        return certify_density(question, mechanism)
-    if not isinstance(question, Counts | Total | Mean) or (isinstance(question, Mean) and question.rows is None):
-        return NoBoundKnown(_reason(question))
-    if question.sensitivity("linf") == 0:
-        return NoBoundKnown("the answer is public, its error is zero")
-    if not _every_integer(question):
-        return NoBoundKnown("the bounds need 0 among a row's values, so that a unit can change the sum by any integer")
-    found = obstacle(question)
-    if found is not None:
-        return NoBoundKnown(found)
-    achieved = question.dimension * mechanism.noise.variance
-    if isinstance(question.schema.adjacency, AddRemove):
-        return _unbounded(question, mechanism.guarantee(), achieved)
-    return _fixed_size(question, mechanism.guarantee(), achieved)
+def certify(question: Question, mechanism: Any, output: object = None) -> Verdict:
+    """The certificate of one mechanism on one question; of a release also from the public output, which shows sizes."""
+    obstacle = dependence(question.query, question.schema)
+    if obstacle is not None:
+        return NoBoundKnown(obstacle)
+    for form in type(question).__mro__:
+        if form in SIZED:
+            return SIZED[form](question, mechanism, output)
+        if form in BOUNDS:
+            return BOUNDS[form](question, mechanism)
+    return NoBoundKnown("none is proven here for this question")
 
 
-def _unbounded(question: Any, claim: Any, achieved: float) -> Certificate | NoBoundKnown:
-    moved = question.coordinate_sensitivity()
-    if isinstance(claim, Pure) and moved == 1:
-        least = question.dimension * count_mean_square(claim.epsilon)
-        return _certificate(achieved, least, "two-sided geometric optimum", f"pure mechanisms {UNBOUNDED}")
-    if isinstance(claim, Pure):
-        least = question.dimension * integer_sum_mean_square(moved, claim.epsilon)
-        among = f"pure mechanisms with whole answers {UNBOUNDED}"
-        return _certificate(achieved, least, "discrete staircase optimum of each number", among)
-    if isinstance(claim, Concentrated):
-        least = question.dimension * concentrated_mean_square(moved, claim.rho)
-        return _certificate(achieved, least, "Hammersley-Chapman-Robbins", f"concentrated mechanisms {UNBOUNDED}")
-    return NoBoundKnown("none is proven here for approximate privacy")
+def _mean(question: Mean, mechanism: Any, output: Whole | None) -> Verdict:
+    if question.rows is None:
+        return certify_mean(question, mechanism, output)
+    return certify_public_mean(question, mechanism)
 
 
-def _every_integer(question: Any) -> bool:
-    """Whether one unit can change each number by every integer up to its sensitivity."""
-    if not isinstance(question.body, Segment) or question.every_row_counts:
-        return True
-    return bool(question.lattice.low <= 0 <= question.lattice.high)
+def _share(question: Share, mechanism: Claiming, output: Whole | None) -> Verdict:
+    hindered = undecided(question.asked, question.schema)
+    return NoBoundKnown(hindered) if hindered is not None else _mean(question, mechanism, output)
 
 
-def _fixed_size(question: Any, claim: Any, achieved: float) -> Certificate | NoBoundKnown:
-    size = question.schema.fixed_size
-    if question.dimension > 1 or size is None:
-        return NoBoundKnown("none is proven here for several numbers, or private sizes, under replacement")
-    moved = question.coordinate_sensitivity()
-    if isinstance(claim, Concentrated) and claim.rho <= LARGEST_LOSS:
-        least = fixed_size_mean_square(size * moved, size, concentrated_divergence(claim.rho))
-        among = "concentrated mechanisms on tables of the declared size"
-        return _certificate(achieved, least, CHAIN, among)
-    if not isinstance(claim, Pure):
-        return NoBoundKnown("none is proven here for replacement and approximate privacy")
-    among = "pure mechanisms with whole answers on tables of the declared size"
-    chain = 0.0
-    if claim.epsilon <= LARGEST_LOSS:
-        chain = fixed_size_mean_square(size * moved, size, pure_divergence(claim.epsilon))
-    packed = packed_mean_square(moved, claim.epsilon, size * moved // 2)
-    if chain > packed:
-        return _certificate(achieved, chain, CHAIN, "pure mechanisms on tables of the declared size")
-    return _certificate(achieved, packed, "packing", among)
+def _unknown(reason: str) -> Bound:
+    """What is said of questions for which no bound is known."""
+    return lambda question, mechanism: NoBoundKnown(reason)
 
 
-def _certificate(achieved: float, least: float, name: str, among: str) -> Certificate | NoBoundKnown:
-    return certified(math.sqrt(achieved), math.sqrt(max(least, 0.0)), MEASURE, name, among)
+def _of_records(question: SanitizedRows, mechanism: Any) -> Verdict:
+    """Of records perturbed one by one, which know the bound of their own spaces."""
+    certificate: Verdict = mechanism.certificate()
+    return certificate
 
 
-def _reason(question: Any) -> str:
-    return {
-        "Mean": "a mean over a private number of rows is a ratio",
-        "Variance": "a variance over a private number of rows is a ratio",
-        "Quantiles": "the error of a quantile in the column's units depends on the data",
-        "Popular": "none is proven here for selection",
-        "Keys": "none is proven here for discovered keys",
-    }.get(type(question).__name__, "none is proven here for this question")
+# Which bound speaks about which kind of question, or why none does; a new bound is one row.
+BOUNDS: dict[type, Bound] = {
+    Counts: certify_counts,
+    ItemCounts: certify_items,
+    Total: certify_total,
+    EntryQuestion: _unknown("the best error of many numbers of one row at once is not known"),
+    TotalDifference: certify_total_difference,
+    Workload: certify_workload,
+    Running: certify_running,
+    Correlation: _unknown("a correlation is no mean of rows: means and deviations are taken off"),
+    Quantiles: certify_quantiles,
+    Extent: _unknown("the cells of a range are public, and how many rows share them is not"),
+    Popular: certify_popular,
+    Scored: _unknown("which of one's own scores rows can raise without the others is not looked at"),
+    DeclaredScores: _unknown("what rows can do to a score that is a program is not known"),
+    Keys: certify_keys,
+    SanitizedRows: _of_records,
+    SyntheticRows: certify_synthetic,
+    SmoothRows: _unknown("the best error of synthetic tables for smooth queries is not known"),
+    SmoothMean: certify_smooth_mean,
+    ThresholdGrid: certify_thresholds,
+    Moments: _unknown("how far components are from the best depends on the gaps between the data's own"),
+    CovarianceCurve: _unknown("a covariance is no mean of rows: the products of the means are taken off"),
+    ChosenDensity: _unknown("the bandwidth is part of the answer, and no bound speaks of choosing it"),
+    FunctionQuestion: _unknown("a learned curve is no linear function of the rows"),
+    LocalMeans: certify_local_means,
+    CountingQueries: certify_counting_queries,
+}
+
+# Bounds that depend on private numbers of rows: from the released output where there is one, else from declared sizes.
+SIZED: dict[type, Callable[..., Verdict]] = {
+    Mean: _mean,
+    Share: _share,
+    Quotient: certify_quotient,
+    Difference: certify_difference,
+    Variance: certify_variance,
+    Deviation: certify_deviation,
+    Density: certify_density,
+    MeanCurve: certify_mean_curve,
+    CurvesByGroup: certify_curves_by_group,
+}

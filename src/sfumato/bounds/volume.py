@@ -69,18 +69,24 @@ def cross_polytope_radius(points: npt.ArrayLike) -> float:
     return _root(logs, d) * (1 - 1e-9)
 
 
-def volume_radius(points: npt.ArrayLike, confidence: float = 0.999, draws: int = 1500) -> Radius:
-    """The volume radius of the hull of the columns of `points` and their negatives, which must span the space.
-
-    >>> volume_radius(np.eye(3)).is_exact
-    True
-    """
+def spanning(points: npt.ArrayLike) -> Floats:
+    """The points as columns, if they span the space."""
     columns = np.asarray(points, dtype=np.float64)
     if columns.ndim != 2 or rank(columns) < len(columns):
         raise ParameterError(
             f"points must be a matrix with one column a point, of full rank, got shape {columns.shape}; give the "
             "transpose where the points are rows, and reduce a query to its rank first"
         )
+    return columns
+
+
+def volume_radius(points: npt.ArrayLike, confidence: float = 0.999, draws: int = 1500) -> Radius:
+    """The volume radius of the hull of the columns of `points` and their negatives, which must span the space.
+
+    >>> volume_radius(np.eye(3)).is_exact
+    True
+    """
+    columns = spanning(points)
     probability("1 - confidence", 1 - confidence)
     hull = Hull(columns)
     if hull.degrees == hull.columns.shape[1]:

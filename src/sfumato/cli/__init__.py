@@ -1,4 +1,6 @@
-"""The command line: `sfumato draft | plan | publish | ledger | show | audit`."""
+"""The command line: `sfumato draft | check | extent | preview | publish | synthesize | more | sanitize | show |
+explain | ledger | audit`, `collect | estimate` for local reports, and `epsilon` for accounting.
+"""
 
 from sfumato.cli.app import main
 

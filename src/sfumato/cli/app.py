@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sfumato.cli.console import tolerant
-from sfumato.cli.failures import EXIT_CODES, explain
+from sfumato.cli.failures import EXIT_CODES
+from sfumato.cli.failures import explain as explain_failure
+from sfumato.cli.ordering import ORDER, InOrder
 
 __all__ = ["app", "main"]
 
@@ -21,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Private answers with their guarantee, error bar and certificate.\n\n"
-    "[bold]draft[/] a plan for your table, fill in what is public, look at it with [bold]plan[/] (free), "
+    "[bold]draft[/] a plan for your table, fill in what is public, look at it with [bold]preview[/] (free), "
     f"then [bold]publish[/].\n\n{EXIT_CODES}",
 )
 ledgers = typer.Typer(no_args_is_help=True, help="Look at a ledger: what was spent, and whether it was tampered with.")
@@ -33,6 +37,9 @@ CollectionFile = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="A declared collection, TOML or JSON.", show_default=False)
 ]
 JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: beside the collection, .journal.")]
+Version = Annotated[
+    str | None, typer.Option(help="The version of the table, such as 2026-11, instead of the one that the plan says.")
+]
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.", show_default=False)]
 
 
@@ -41,21 +48,22 @@ def draft(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet or DuckDB.", show_default=False)],
     table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file.")] = None,
     header: Annotated[bool, typer.Option("--header", help="The first line of a text file names the columns.")] = False,
+    codebook: Annotated[Path | None, typer.Option(help="A CSV of what is public: column, type, low, high ...")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan; otherwise it is printed.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a starting plan from column names and types, never from values."""
+    """Write a starting plan from column names, types and a codebook, never from values."""
     from sfumato.cli.draft import run
 
-    run(file, table, header, out, json)
+    run(file, table, header, out, json, codebook)
 
 
-@app.command(epilog="Example: sfumato plan people.toml")
-def plan(plan: PlanFile, json: Json = False) -> None:
-    """Show what each release would cost and how accurate it would be; spends nothing, reads no data."""
-    from sfumato.cli.plan import run
+@app.command(epilog="Example: sfumato preview people.toml")
+def preview(plan: PlanFile, version: Version = None, json: Json = False) -> None:
+    """Show what each release of a plan would cost and how accurate it would be; spends nothing, reads no data."""
+    from sfumato.cli.preview import run
 
-    run(plan, json)
+    run(plan, json, version)
 
 
 @app.command(epilog="Example: sfumato check people.toml")
@@ -76,19 +84,27 @@ def publish(
         bool,
         typer.Option("--new-ledger", help="Go on though --out holds releases that the ledger does not know."),
     ] = False,
+    version: Version = None,
     json: Json = False,
 ) -> None:
     """Release everything in a plan, in order.  Run it again after a crash: what is stored costs nothing."""
     from sfumato.cli.publish import run
 
-    run(plan, out, new_ledger, json)
+    run(plan, out, new_ledger, json, version)
 
 
 Epsilon = Annotated[float | None, typer.Option(help="How much epsilon to spend.")]
 Delta = Annotated[float | None, typer.Option(help="How much delta to spend.")]
 Rho = Annotated[float | None, typer.Option(help="How much rho to spend, instead of epsilon.")]
 Columns = Annotated[list[str] | None, typer.Option("--column", help="A column; repeat for more.  Default: all.")]
+Persons = Annotated[
+    list[str] | None,
+    typer.Option("--person", help="A column that is the same in all rows of a person, which come together then."),
+]
 TableFile = Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")]
+TableName = Annotated[
+    str | None, typer.Option(help="The table's name in the ledger; another one for a second table of the same columns.")
+]
 
 
 @app.command(epilog="Example: sfumato synthesize people.toml --epsilon 1 --delta 1e-6 --out synthetic.parquet")
@@ -99,16 +115,38 @@ def synthesize(
     rho: Rho = None,
     columns: Columns = None,
     rows: Annotated[int | None, typer.Option(help="How many rows; default: as many as the table has.")] = None,
+    good_for: Annotated[str, typer.Option(help="What to be good at: marginals, smooth, or both.")] = "both",
+    target: Annotated[str | None, typer.Option(help="A column that the others are to predict.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A rule that every row keeps, such as 'start <= end'; repeat for more.")
+    ] = None,
+    person: Persons = None,
+    name: TableName = None,
     out: TableFile = None,
     json: Json = False,
 ) -> None:
     """Make a synthetic table from a plan's table, ledger and budget; without --out show what it would cost."""
     from sfumato.cli.tables import synthesize as run
 
-    run(plan, (epsilon, delta, rho), columns, rows, out, json)
+    run(plan, (epsilon, delta, rho), columns, rows, good_for, target, keep, person, out, json, name)
 
 
-@app.command(epilog="Example: sfumato sanitize people.toml --epsilon 2 --delta 1e-6 --column age --out people.parquet")
+@app.command(epilog="Example: sfumato more synthetic.parquet --rows 5000 --given 'age >= 60' --out older.csv")
+def more(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A saved synthetic table.", show_default=False)],
+    rows: Annotated[int, typer.Option(help="How many rows.")],
+    out: Annotated[Path, typer.Option(help="A .parquet or .csv file.")],
+    given: Annotated[str | None, typer.Option(help="A condition that holds in all of them.")] = None,
+) -> None:
+    """Draw more rows like those of a synthetic table, free; all of them where a condition holds, if one is given."""
+    from sfumato.cli.tables import more as run
+
+    run(table, rows, given, out)
+
+
+@app.command(
+    epilog="Example: sfumato sanitize people.toml --epsilon 2 --delta 1e-6 --column age --out sanitized.parquet"
+)
 def sanitize(
     plan: PlanFile,
     epsilon: Epsilon = None,
@@ -116,24 +154,100 @@ def sanitize(
     rho: Rho = None,
     columns: Columns = None,
     together: Annotated[list[str] | None, typer.Option(help="Numbers that are one vector: x0,x1,x2; repeat.")] = None,
+    least: Annotated[
+        str, typer.Option(help="What the noise makes least: spread (means are read without bias) or distance.")
+    ] = "spread",
+    name: TableName = None,
     out: TableFile = None,
     json: Json = False,
 ) -> None:
     """Publish a perturbed copy of a plan's table, record by record; without --out show what it would cost."""
     from sfumato.cli.tables import sanitize as run
 
-    run(plan, (epsilon, delta, rho), columns, together, out, json)
+    run(plan, (epsilon, delta, rho), columns, together, least, out, json, name)
+
+
+@app.command(epilog="Example: sfumato extent people.toml --column income --epsilon 0.1 --out narrower.toml")
+def extent(
+    plan: PlanFile,
+    column: Annotated[str, typer.Option(help="A column of numbers, declared more widely than need be.")],
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    outside: Annotated[float, typer.Option(help="The share of rows that may lie beyond the two ends.")] = 0.01,
+    out: Annotated[Path | None, typer.Option(help="The new plan; without it, a free preview.")] = None,
+    json: Json = False,
+) -> None:
+    """Release a private range of a column, charged, and write a new plan that declares it as the column's bounds."""
+    from sfumato.cli.extent import run
+
+    run(plan, column, (epsilon, delta, rho), outside, out, json)
 
 
 @app.command(epilog="Example: sfumato show people-report/releases/mean-height.json")
 def show(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release.", show_default=False)],
+    adding_up: Annotated[
+        bool, typer.Option("--adding-up", help="Counts as whole numbers, none negative, whose margins agree.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show a saved release: answers, error bars, guarantee, certificate."""
     from sfumato.cli.show import run
 
+    run(release, json, adding_up)
+
+
+@app.command(epilog="Example: sfumato explain people-report/releases/mean-height.json")
+def explain(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Say in plain words what a release promised, what somebody could learn from it, and what its error bar means."""
+    from sfumato.cli.explain import run
+
     run(release, json)
+
+
+Amounts = list[float] | None
+
+
+@app.command(
+    cls=InOrder,
+    epilog="Examples: sfumato epsilon --gaussian 20 --times 1000 --delta 1e-6, or "
+    "sfumato epsilon --laplace 50 --times 40 --response 0.75 --shuffled 10000 --delta 1e-6",
+)
+def epsilon(
+    context: typer.Context,
+    gaussian: Annotated[Amounts, typer.Option(help="A release with Gaussian noise of this sigma.")] = None,
+    laplace: Annotated[Amounts, typer.Option(help="Laplace noise of this scale, on the real numbers.")] = None,
+    discrete_gaussian: Annotated[Amounts, typer.Option(help="Gaussian noise on the integers.")] = None,
+    discrete_laplace: Annotated[Amounts, typer.Option(help="Laplace noise on the integers.")] = None,
+    response: Annotated[Amounts, typer.Option(help="Randomized response, true with this probability.")] = None,
+    pure: Annotated[Amounts, typer.Option(help="Anything with this epsilon.")] = None,
+    approximate: Annotated[
+        list[str] | None, typer.Option(help="Anything with this epsilon and delta: 0.5,1e-9.")
+    ] = None,
+    rho: Annotated[Amounts, typer.Option(help="Anything with this rho.")] = None,
+    times: Annotated[list[int] | None, typer.Option(help="How often; of the noise before it, as all below.")] = None,
+    sensitivity: Annotated[Amounts, typer.Option(help="How far one unit moves the answer; default: 1.")] = None,
+    sampled: Annotated[Amounts, typer.Option(help="The rate of a secret Poisson sample.")] = None,
+    shuffled: Annotated[list[int] | None, typer.Option(help="Among so many honest, shuffled reports.")] = None,
+    values: Annotated[list[int] | None, typer.Option(help="Values of randomized response; default: 2.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta at which epsilon is asked for.")] = None,
+    at: Annotated[float | None, typer.Option(help="Ask for delta at this epsilon instead.")] = None,
+    json: Json = False,
+) -> None:
+    """Compute how private releases are together, from both sides; repeat for several kinds of noise, in order."""
+    from sfumato.cli.epsilon import run
+
+    given = {
+        "gaussian": gaussian, "laplace": laplace, "discrete-gaussian": discrete_gaussian,
+        "discrete-laplace": discrete_laplace, "response": response, "pure": pure, "approximate": approximate,
+        "rho": rho, "times": times, "sensitivity": sensitivity, "sampled": sampled, "shuffled": shuffled,
+        "values": values,
+    }  # fmt: skip
+    run(context.meta[ORDER], {name: found or [] for name, found in given.items()}, delta, at, json)
 
 
 @app.command(
@@ -251,11 +365,17 @@ def ledger_export(
     export(ledger, out, json)
 
 
+@functools.cache
+def _commands() -> Callable[..., object]:
+    """The commands, made of their functions once."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     chosen = sys.argv[1:] if arguments is None else arguments
     tolerant()
     try:
-        app(args=chosen, prog_name="sfumato")
+        _commands()(args=chosen, prog_name="sfumato")
     except Exception as error:
-        sys.exit(explain(error, "--json" in chosen))
+        sys.exit(explain_failure(error, "--json" in chosen))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.auditing import Finding, largest_epsilon
 from sfumato.auditing import audit as attack
@@ -17,7 +17,11 @@ from sfumato.cli.console import print_json, say
 from sfumato.cli.neighbors import neighbors
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.plans import read_plan
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.plans.outlook import outlook
+from sfumato.privacy.guarantees import Guarantee, guarantee_of
+
+if TYPE_CHECKING:
+    from sfumato.auditing.tabular import ArrowTable
 
 __all__ = ["ClaimRefuted", "Released", "Wanted", "run"]
 
@@ -88,17 +92,9 @@ def _example(text: str | None) -> Any:
 
 def _claim(epsilon: float | None, delta: float | None, rho: float | None, real: bool) -> Guarantee | None:
     assumptions = frozenset({"real-arithmetic"} if real else ())
-    if rho is not None and (epsilon is not None or delta is not None):
-        raise ParameterError("give --rho alone, or --epsilon with or without --delta")
-    if rho is not None:
-        return Concentrated(rho, assumptions=assumptions)
-    if epsilon is None:
+    if epsilon is None and rho is None:
         return None
-    return (
-        Pure(epsilon, assumptions=assumptions)
-        if delta is None
-        else Approximate(epsilon, delta, assumptions=assumptions)
-    )
+    return guarantee_of({"epsilon": epsilon, "delta": delta, "rho": rho}, assumptions)
 
 
 def _callable(target: str) -> Callable[..., Any]:
@@ -142,26 +138,27 @@ class Released:
 
         plan = read_plan(Path(path))
         planned = plan.release(name)
+        if planned.spend is None or planned.within is not None:
+            planned = outlook(plan).plan.release(name)
         question = bind(planned.query, plan.schema)
         if isinstance(question, Keys):
             raise UnsupportedQuery(f"release {planned.name!r} discovers its keys; audit it as module:function")
         self.name, self.plan, self.question = planned.name, plan, question
         self.source = f"from sfumato.cli.audit import Released\n\ntarget = Released({str(path)!r}, {name!r})"
-        self.mechanism: Any = best(question, planned.spend)
+        self.mechanism = best(question, planned.paid)
         self.rng = secure()
         self.answers: dict[str, Any] = {}
 
-    def __call__(self, data: Any) -> Any:
+    def __call__(self, data: ArrowTable) -> Any:
         return self.mechanism.release(self.answer(data), self.rng)
 
-    def answer(self, data: Any) -> Any:
+    def answer(self, data: ArrowTable) -> Any:
         """The exact answer, as a session computes it."""
         from sfumato.engines import read
-        from sfumato.session import exact_answer
 
         key = repr(data.to_pydict())
         if key not in self.answers:
-            self.answers[key] = exact_answer(read(data, schema=self.plan.schema), self.question, self.mechanism)
+            self.answers[key] = self.mechanism.take(read(data, schema=self.question.schema))
         return self.answers[key]
 
 

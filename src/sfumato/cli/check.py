@@ -18,7 +18,7 @@ def run(path: Path, as_json: bool) -> None:
 
     plan = read_plan(path)
     try:
-        held = read(plan.table, schema=plan.schema, table=plan.table_name)
+        held = read(plan.table, schema=plan.schema, table=plan.table_name, people=plan.people)
     except SfumatoError as error:
         raise SchemaError(f"{plan.path}: table: {error}") from None
     found = check(held)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.errors import ParameterError
+from sfumato.storage import writing
 from sfumato.visible import visible
 
-__all__ = ["complain", "console", "print_json", "progress_bar", "say", "table", "tolerant", "write_text", "writing"]
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
+__all__ = ["complain", "console", "print_json", "progress_bar", "say", "table", "tolerant", "write_text"]
 
 WIDE = 110  # where the output is not a terminal
 LONGEST = 1000  # characters of one cell or line; the files hold all of it
@@ -49,12 +52,12 @@ def table(*headings: str, right: Collection[int] = (), fold: bool = False) -> An
 
     empty = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, heading in enumerate(headings):
-        justify: Any = "right" if place in right else "left"
+        justify: Literal["left", "right"] = "right" if place in right else "left"
         empty.add_column(heading, justify=justify, overflow="fold" if fold else "ellipsis")
     return empty
 
 
-def progress_bar(*columns: Any, quiet: bool) -> Any:
+def progress_bar(*columns: str | ProgressColumn, quiet: bool) -> Progress:
     """A bar beside the results, whose descriptions are text."""
     from rich.progress import Progress, TextColumn
 
@@ -72,7 +75,7 @@ def complain(text: str) -> None:
     print(visible(text, keep="\n"), file=sys.stderr)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON document on standard output, in ASCII, so that no terminal is steered by it."""
     print(json.dumps(value, indent=2))
 
@@ -80,19 +83,8 @@ def print_json(value: Any) -> None:
 def tolerant() -> None:
     """Let a terminal that lacks a character show an escape instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-@contextmanager
-def writing(path: Path, rest: str = "") -> Iterator[None]:
-    """Turn a failure to write into a refusal that names the place."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or "the system refused"
-        advice = "choose a place that can be written, or make room"
-        raise ParameterError(f"--out: {path} cannot be written ({reason}); {advice}{rest}") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.cli.collect import opened
-from sfumato.cli.console import console, print_json, say, table, writing
+from sfumato.cli.console import console, print_json, say, table
 from sfumato.errors import SchemaError
 from sfumato.local.collection.estimates import Estimate
 from sfumato.report.answers import decimals, spaced
+from sfumato.storage import writing
 
 __all__ = ["Options", "run"]
 

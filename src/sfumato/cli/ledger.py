@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,11 @@ from sfumato.cli.console import console, print_json, say, table, write_text
 from sfumato.cli.failures import LedgerDoesNotVerify
 from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
+from sfumato.ledger.names import resting
 from sfumato.privacy.guarantees import guarantee_from, to_record
+from sfumato.records import readable
+from sfumato.release.verification import verify as check
 from sfumato.report.answers import cost, left
-from sfumato.verification import verify as check
 
 __all__ = ["export", "show", "verify"]
 
@@ -33,6 +34,9 @@ def show(path: Path, as_json: bool) -> None:
     out.print(f"{terms.dataset}: protects against {terms.adjacency.words()} {terms.unit.words()}")
     out.print(_table(entries))
     out.print(f"spent {cost(ledger.spent())} of {cost(terms.budget)}; left {left(ledger.remaining())}")
+    caveat = resting(ledger.spent(), entries).caveat()
+    if caveat:
+        out.print(caveat)
     say(f"head  {ledger.head}")
 
 
@@ -65,7 +69,7 @@ def export(path: Path, out: Path | None, as_json: bool) -> None:
     if out is None:
         print_json(entries)
         return
-    write_text(out, json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    write_text(out, readable(entries))
     if as_json:
         print_json({"file": str(out), "entries": len(entries)})
     else:
@@ -83,5 +87,7 @@ def _table(entries: tuple[Entry, ...]) -> Any:
     for entry in entries:
         amount = "" if entry.guarantee is None else cost(guarantee_from(entry.guarantee))
         amount = f"budget {amount}" if entry.kind == "open" else amount
+        if entry.kind == "charge" and "batch" in entry.description:
+            amount = f"paid by {entry.description['batch']}"
         whole.add_row(str(entry.sequence), entry.time.replace("+00:00", "Z"), entry.kind, entry.name, amount)
     return whole

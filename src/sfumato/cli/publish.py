@@ -1,111 +1,92 @@
-"""Publishing a plan: each release is charged, computed, stored in the ledger, and only then written and shown."""
+"""Publishing a plan: what was done is printed here; how it is done is in `sfumato.plans.execution`."""
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sfumato.cli.answers import answer_table
-from sfumato.cli.console import complain, console, print_json, progress_bar, say, writing
+from sfumato.cli.console import complain, console, print_json, progress_bar, say
 from sfumato.cli.failures import Interrupted
-from sfumato.cli.opening import Outlook, fit, must_know, opened, outlook
+from sfumato.ledger.names import version_words
 from sfumato.plans import Plan, read_plan
+from sfumato.plans.execution import KEPT, Carried, carried_out, must_be_directory
+from sfumato.plans.outlook import Outlook, fit, must_know, outlook
 from sfumato.privacy.guarantees import to_record
-from sfumato.release import Release
 from sfumato.report.answers import cost, left
+from sfumato.storage import writing
 
-if TYPE_CHECKING:
-    from sfumato.session import Session
-
-__all__ = ["file_names", "run"]
-
-KEPT = ".  The releases so far are stored in the ledger: run the same command again at no further cost for them"
+__all__ = ["run"]
 
 
-def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool) -> None:
+def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: str | None = None) -> None:
     """Release in order, write the files, show the answers."""
-    plan = read_plan(path)
-    seen = outlook(plan)
-    fit(plan, seen)
+    plan = read_plan(path, version)
     directory = out if out is not None else plan.path.with_name(f"{plan.path.stem}-report")
+    must_be_directory(directory)
+    seen = outlook(plan)
+    plan = seen.plan
+    fit(plan, seen)
     if not new_ledger:
-        must_know(plan, (directory / "releases").glob("*.json"), "give --new-ledger, or another --out")
-    session = opened(plan)
-    with writing(directory):
-        (directory / "releases").mkdir(parents=True, exist_ok=True)
-    if session.notice and not as_json:
-        say(session.notice)
-    releases = _released(plan, session, seen, directory / "releases", quiet=as_json)
-    report = _report(releases, session, directory)
+        files = chain.from_iterable((directory / "releases").glob(f"*.{kind}") for kind in ("json", "parquet"))
+        must_know(plan, files, "give --new-ledger, or another --out")
+    if seen.division is not None and not as_json:
+        for line in seen.division.lines():
+            say(line)
+    done = _carried_out(plan, seen, directory / "releases", quiet=as_json)
+    saving = seen.free or done.offer.words()
+    report = _report(done, directory, saving)
     if as_json:
-        print_json(_record(session, releases, directory, report))
+        print_json(_record(done, directory, report))
         return
-    console().print(answer_table(releases, seen.stored))
-    say(f"spent {cost(session.spent)} of {cost(session.ledger.terms.budget)}; left {left(session.remaining)}")
+    console().print(answer_table(done.releases, seen.times, done.together, seen.paid))
+    say(saving)
+    say(f"spent {cost(done.ledger.spent())} of {cost(plan.budget)}; left {left(done.ledger.remaining())}")
+    versions = version_words(done.ledger.entries(), plan.schema.version)
+    if versions is not None:
+        say(versions)
     say(f"files   {directory}/releases/*.json, *.parquet and {report}")
     say(f"ledger  {plan.ledger}")
-    say(f"head    {session.ledger.head}  (keep it: it shows later edits)")
+    say(f"head    {done.ledger.head}  (keep it: it shows later edits)")
 
 
-def file_names(names: list[str]) -> list[str]:
-    """A file name for each release name, all different.
-
-    >>> file_names(["Mean salary, by state", "mean salary by state", "π"])
-    ['mean-salary-by-state', 'mean-salary-by-state-2', 'release']
-    """
-    chosen: dict[str, None] = {}
-    turns: dict[str, int] = {}  # the last number that was tried for a base
-    for name in names:
-        base = candidate = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "release"
-        while candidate in chosen:
-            turns[base] = turns.get(base, 1) + 1
-            candidate = f"{base}-{turns[base]}"
-        chosen[candidate] = None
-    return list(chosen)
-
-
-def _released(plan: Plan, session: Session, seen: Outlook, directory: Path, quiet: bool) -> list[Release]:
+def _carried_out(plan: Plan, seen: Outlook, directory: Path, quiet: bool) -> Carried:
+    if not seen.orders:
+        return carried_out(plan, seen, directory)
     from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    releases: list[Release] = []
-    names = file_names([settled.title for settled in seen.orders])
     with progress_bar(*columns, quiet=quiet) as bar, _patient() as stop:
-        task = bar.add_task("", total=len(names))
-        for settled, name in zip(seen.orders, names, strict=True):
+        task = bar.add_task("", total=len(plan.releases))
+        begun: list[str] = []
+
+        def begin(name: str) -> None:
             if stop.asked:
                 raise Interrupted(
-                    f"stopped after {len(releases)} of {len(names)} releases, which are stored; "
+                    f"stopped after {len(begun)} of {len(plan.releases)} releases, which are stored; "
                     f"run the same command again for the rest: sfumato publish {plan.path}"
                 )
-            bar.update(task, description=settled.title)
-            release = session.fulfill(settled)
-            _save(release, directory, name)
-            releases.append(release)
-            bar.advance(task)
-    return releases
+            bar.update(task, description=name, completed=len(begun))
+            begun.append(name)
+
+        return carried_out(plan, seen, directory, begin, (lambda words: None) if quiet else say)
 
 
-def _save(release: Release, directory: Path, name: str) -> None:
-    """Both files, each put in place whole."""
-    with writing(directory, KEPT):
-        for suffix in (".json", ".parquet"):
-            draft = release.save(directory / f".{name}.new{suffix}")
-            os.replace(draft, directory / f"{name}{suffix}")
-
-
-def _report(releases: list[Release], session: Session, directory: Path) -> Path:
+def _report(done: Carried, directory: Path, saving: str) -> Path:
+    """The page; one that shows this very state of the ledger is left as it is."""
+    page = directory / "report.html"
+    if done.unchanged and page.is_file() and done.ledger.head in page.read_text(encoding="utf-8", errors="replace"):
+        return page
     from sfumato.report.html import write_report
 
     with writing(directory, KEPT):
-        return write_report(releases, session.ledger, directory / "report.html")
+        return write_report(done.releases, done.ledger, page, saving)
 
 
 @dataclass(slots=True)
@@ -132,17 +113,18 @@ def _patient() -> Iterator[_Stop]:
         signal.signal(signal.SIGINT, before)
 
 
-def _record(session: Session, releases: list[Release], directory: Path, report: Path) -> dict[str, Any]:
-    names = file_names([release.name for release in releases])
+def _record(done: Carried, directory: Path, report: Path) -> dict[str, Any]:
+    named = zip(done.releases, done.names, strict=True)
     return {
         "releases": [
-            {**release.to_record(), "file": str(directory / "releases" / f"{name}.json")}
-            for release, name in zip(releases, names, strict=True)
+            {**release.to_record(), "file": str(directory / "releases" / f"{name}{release.FILES[0]}")}
+            for release, name in named
         ],
-        "spent": to_record(session.spent),
-        "remaining": to_record(session.remaining),
+        "batch": {"saved": done.offer.saved, "words": done.offer.words()},
+        "spent": to_record(done.ledger.spent()),
+        "remaining": to_record(done.ledger.remaining()),
         "report": str(report),
-        "ledger": str(session.ledger.path),
-        "head": session.ledger.head,
-        "new_ledger": session.is_new,
+        "ledger": done.ledger.place,
+        "head": done.ledger.head,
+        "new_ledger": done.is_new,
     }

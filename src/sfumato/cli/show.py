@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
-from sfumato.archive import load
+from sfumato.answers.answer import NO_COUNTS
 from sfumato.cli.answers import full_table
 from sfumato.cli.console import console, print_json, say
-from sfumato.release import TableRelease
-from sfumato.report.answers import answers
+from sfumato.errors import UnsupportedQuery
+from sfumato.release import Release
+from sfumato.release.archive import load
+from sfumato.report.answers import added_up, laid_out
 
 __all__ = ["run"]
 
-FIRST = 10  # rows of a table that are shown
 
-
-def run(path: Path, as_json: bool) -> None:
+def run(path: Path, as_json: bool, adding_up: bool = False) -> None:
     """Print the release; of a table its first rows."""
     release = load(path)
+    if adding_up and release.answer.kind == "rows":
+        raise UnsupportedQuery(f"{path}: {NO_COUNTS}")
     if as_json:
-        print_json(release.to_record())
+        print_json(cast(Release, release).adding_up().to_pydict() if adding_up else release.to_record())
         return
     say(release.words())
-    if isinstance(release, TableRelease):
-        say(release.rows.slice(0, FIRST).to_pandas().to_string())
-        return
-    console().print(full_table(answers(release)))
+    console().print(full_table(added_up(cast(Release, release)) if adding_up else laid_out(release)))

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from contextlib import nullcontext
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import cast
 
-from sfumato.cli.console import print_json, say, writing
-from sfumato.cli.opening import must_know, opened, standing
-from sfumato.errors import ParameterError
+from sfumato.answers.frames import write_csv
+from sfumato.cli.console import print_json, say
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure, to_record
+from sfumato.plans.outlook import must_know, opened, standing
+from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.progress import listening
+from sfumato.queries import Query
+from sfumato.release.archive import load
+from sfumato.release.synthetic import SyntheticTable
+from sfumato.report.answers import left
+from sfumato.storage import writing
 
-if TYPE_CHECKING:
-    from sfumato.release import TableRelease
-    from sfumato.session import Session
-
-__all__ = ["sanitize", "synthesize"]
+__all__ = ["more", "sanitize", "synthesize"]
 
 KEPT = ".  The table is stored in the ledger: run the same command again at no further cost"
 
@@ -25,94 +30,130 @@ Amounts = tuple[float | None, float | None, float | None]  # epsilon, delta, rho
 
 
 def synthesize(
-    path: Path, amounts: Amounts, columns: list[str] | None, rows: int | None, out: Path | None, as_json: bool
+    path: Path,
+    amounts: Amounts,
+    columns: list[str] | None,
+    rows: int | None,
+    good_for: str,
+    target: str | None,
+    keep: list[str] | None,
+    person: list[str] | None,
+    out: Path | None,
+    as_json: bool,
+    name: str | None = None,
 ) -> None:
     """Without `out` show what it would cost and be good at; with it, publish and write."""
-    spend, plan = _spend(*amounts), _plan(path, out)
-    if out is not None:
-        _publish(plan, out, as_json,
-                 lambda session: session.synthesize(columns, spend=spend, rows=rows, progress=not as_json))  # fmt: skip
-        return
-    from sfumato.publishing.synthetic import Synthesizing
+    from sfumato.queries.synthetic import synthetic
 
-    asked = Synthesizing.of(plan.schema, columns, spend, rows)
-    preview = asked.preview()
-    if as_json:
-        print_json({"pairs": preview.pairs, "megabytes": preview.megabytes, "seconds": preview.seconds,
-                    "column_noise": preview.column_noise, "smooth": preview.smooth})  # fmt: skip
-        return
-    _show(str(preview), plan, asked.guarantee())
+    query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=person)
+    _run(path, query, _spend(*amounts), out, as_json, name)
+
+
+def more(path: Path, rows: int, given: str | None, out: Path) -> None:
+    """Write more rows of a saved synthetic table, as plain rows without its record."""
+    import pyarrow.parquet as pq
+
+    _must_be_writable(out)
+    _must_spare(out, path)
+    saved = load(path)
+    if saved.to_record()["format"] != SyntheticTable.FORMAT:
+        raise UnsupportedQuery(f"{path} is no synthetic table; more rows are drawn from one that was saved as .parquet")
+    table = cast(SyntheticTable, saved)
+    if out.suffix == ".csv" and table.provenance.laboratory is not None:
+        raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
+    made = table.more(rows, given)
+    with writing(out):
+        write_csv(made, out) if out.suffix == ".csv" else pq.write_table(made, out)
+    say(f"{made.num_rows:,} rows like those of {table.name!r}{'' if given is None else f', where {given}'}")
+    say("  cost         nothing: they were drawn from the released rows")
+    say(f"  file         {out}")
 
 
 def sanitize(
-    path: Path, amounts: Amounts, columns: list[str] | None, together: list[str] | None, out: Path | None, as_json: bool
+    path: Path,
+    amounts: Amounts,
+    columns: list[str] | None,
+    together: list[str] | None,
+    least: str,
+    out: Path | None,
+    as_json: bool,
+    name: str | None = None,
 ) -> None:
     """Without `out` show what would be done to each column; with it, publish and write."""
-    from sfumato.publishing.sanitized import Sanitizing
-    from sfumato.sanitization import Together
+    from sfumato.queries.sanitized import Subject, Together, sanitized
 
-    spend, plan = _spend(*amounts), _plan(path, out)
+    plan = _plan(path, out)
     groups = [Together(tuple(name.strip() for name in group.split(","))) for group in together or ()]
     grouped = {name for group in groups for name in group.columns}
-    plain = columns if columns is not None else [name for name in plan.schema.columns if name not in grouped]
-    subjects: list[str | Together] = [*plain, *groups]
+    plain = columns if columns is not None else [name for name in plan.schema.held if name not in grouped]
+    subjects: list[Subject] = [*plain, *groups]
+    _run(path, sanitized(subjects, least=least), _spend(*amounts), out, as_json, name)
+
+
+def _run(path: Path, query: Query, spend: Guarantee, out: Path | None, as_json: bool, name: str | None) -> None:
+    plan = _plan(path, out)
     if out is not None:
-        _publish(plan, out, as_json, lambda session: session.sanitize(subjects, spend=spend))
+        _publish(plan, query, spend, out, as_json, name)
         return
-    randomizer = Sanitizing.of(plan.schema, subjects, spend).randomizer
-    claim, certificate = randomizer.guarantee(), randomizer.certificate()
+    seen = preview(query, plan.schema, spend=spend, allow=plan.allow, name=name)
     if as_json:
-        print_json({"guarantee": to_record(claim), "error_in_words": randomizer.accuracy(),
-                    "certificate": certificate.to_record(), "mechanism": randomizer.to_record()})  # fmt: skip
+        print_json(seen.to_record())
         return
-    _show(
-        f"sanitized table of {len(randomizer.columns)} columns\n"
-        f"  would cost   {claim.words().format(unit=plan.schema.words())}\n"
-        f"  error        {randomizer.accuracy()}\n"
-        f"  certificate  {certificate.words()}",
-        plan,
-        claim,
-    )
+    say(seen)
+    stands = standing(plan, seen.guarantee)
+    free = "" if stands.fits else "; only what is stored already comes for free"
+    say(f"  budget       {'fits' if stands.fits else 'does NOT fit'}: {left(stands.left)} is left{free}")
+    say("  to publish   give --out FILE.parquet or FILE.csv; nothing was spent and no data was read")
 
 
 def _plan(path: Path, out: Path | None) -> Plan:
-    if out is not None and out.suffix not in (".parquet", ".csv"):
+    if out is not None:
+        _must_be_writable(out)
+    plan = read_plan(path)
+    if out is not None:
+        _must_spare(out, path, plan.table, plan.people, plan.ledger)
+    return plan
+
+
+def _must_be_writable(out: Path) -> None:
+    if out.suffix not in (".parquet", ".csv"):
         raise ParameterError(f"--out must end in .parquet or .csv, got {out}")
-    if out is not None and (out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK)):
+    if out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK):
         raise ParameterError(
             f"--out: {out} cannot be written; choose a file in a folder that exists; nothing was charged"
         )
-    return read_plan(path)
 
 
-def _publish(plan: Plan, out: Path, as_json: bool, make: Callable[[Session], TableRelease]) -> None:
+def _must_spare(out: Path, *read: Path | None) -> None:
+    """Refuse to write over what is read, or among the files that a pattern stands for: those would be read as data."""
+    for file in read:
+        if file is None:
+            continue
+        among = fnmatchcase(out.name, file.name) and out.parent.resolve() == file.parent.resolve()
+        held = [one for one in (file, *file.parent.glob(file.name)) if one.exists()]
+        if among or (out.exists() and any(out.samefile(one) for one in held)):
+            raise ParameterError(f"--out: {out} would replace or join what is read here; choose another file")
+
+
+def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: bool, name: str | None) -> None:
     must_know(plan, [out] if out.exists() else [])
     session = opened(plan)
     if session.notice and not as_json:
         say(session.notice)
     before = session.ledger.head
-    table: Any = make(session)
+    with listening(lambda words, part: None) if as_json else nullcontext():
+        table = session.release(query, spend=spend, name=name)
     stored = session.ledger.head == before
     with writing(out, KEPT):
         table.save(out)
     if as_json:
         print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new, "stored": stored})
     else:
-        say(table)
+        say(table.words())
         if stored:
             say("  cost         nothing now: it was stored, and is returned as it was")
         say(f"  file         {out}")
 
 
-def _show(preview: str, plan: Plan, claim: Guarantee) -> None:
-    say(preview)
-    say(f"  budget       {standing(plan, claim)}")
-    say("  to publish   give --out FILE.parquet or FILE.csv; nothing was spent and no data was read")
-
-
 def _spend(epsilon: float | None, delta: float | None, rho: float | None) -> Guarantee:
-    if rho is not None and epsilon is None and delta is None:
-        return Concentrated(rho)
-    if epsilon is not None and rho is None:
-        return Pure(epsilon) if delta is None else Approximate(epsilon, delta)
-    raise ParameterError("give what to spend: --epsilon, --epsilon with --delta, or --rho alone")
+    return guarantee_of({"epsilon": epsilon, "delta": delta, "rho": rho})

@@ -8,18 +8,42 @@ propagation is off, and `isolated` hides the statistics of numbers should it be 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import ibis
 import ibis.expr.operations as ops
+from ibis.formats.pyarrow import PyArrowDatasetProxy
 
 from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
 
-__all__ = ["OWN", "bound", "configured", "connected", "decode", "executed", "isolated", "quiet", "selected", "streamed"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import ibis.expr.datatypes as dt
+    import ibis.expr.types as ir
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+    from ibis.backends import BaseBackend
+    from ibis.backends.duckdb import Backend
+
+__all__ = [
+    "OWN",
+    "bound",
+    "configured",
+    "connected",
+    "decode",
+    "encode",
+    "executed",
+    "isolated",
+    "quiet",
+    "selected",
+    "streamed",
+]
 
 SETTINGS = {
     "duckdb": (
@@ -38,11 +62,14 @@ SETTINGS = {
         "SET spark.sql.parquet.int96RebaseModeInRead = CORRECTED",
     ),
 }
-OWN: WeakSet[Any] = WeakSet()  # connections that nobody else has
-PLAIN: WeakSet[Any] = WeakSet()  # those of them that hold only what was put there, and so no column with a collation
+OWN: WeakSet[BaseBackend] = WeakSet()  # connections that nobody else has
+PLAIN: WeakSet[BaseBackend] = WeakSet()  # those that hold only what was put there: no column with a collation
+_writing = Lock()  # an option of Ibis is changed meanwhile
+_filtering = Lock()
+_quiet: list[warnings.catch_warnings[None]] = []  # one for each thread that is in `quiet`
 
 
-def configured(backend: Any) -> Any:
+def configured(backend: BaseBackend) -> BaseBackend:
     """The same Ibis backend, set up; refused if it is none of ours or does not let itself be set up."""
     if backend.name not in SETTINGS:
         raise SchemaError(
@@ -57,7 +84,7 @@ def configured(backend: Any) -> Any:
     return backend
 
 
-def connected(database: Any = ":memory:", **options: Any) -> Any:
+def connected(database: str | Path = ":memory:", **options: object) -> Backend:
     """A DuckDB connection of our own, which spills to a private folder."""
     connection = ibis.duckdb.connect(database, temp_directory=str(private_folder()), **options)
     OWN.add(connection)
@@ -66,12 +93,12 @@ def connected(database: Any = ":memory:", **options: Any) -> Any:
     return connection
 
 
-def selected(backend: Any, query: str, kinds: Any) -> Any:
+def selected(backend: BaseBackend, query: str, kinds: Mapping[str, dt.DataType | str]) -> ir.Table:
     """The rows of a DuckDB query as an Ibis table: text alone, so that every cursor knows it."""
     return ops.SQLQueryResult(query, ibis.schema(kinds), backend).to_expr()
 
 
-def isolated(table: Any, numbers: Collection[str] | None = None, identifier: str | None = None) -> Any:
+def isolated(table: ir.Table, numbers: Collection[str] | None = None, identifier: str | None = None) -> ir.Table:
     """The same rows, of whose numbers (or all columns) no optimizer knows anything; on Spark, bad texts become `?`.
 
     DuckDB carries no statistics through TRY, wherever it moves an expression: extremes and null counts that a file or a
@@ -88,23 +115,23 @@ def isolated(table: Any, numbers: Collection[str] | None = None, identifier: str
     return table.mutate(**{name: column if name == identifier else _valid(column) for name, column in plain.items()})
 
 
-def bound(table: Any, backend: Any) -> Any:
+def bound(table: ir.Table, backend: BaseBackend) -> ir.Table:
     """A table in memory that DuckDB is to read on this connection."""
     none = selected(backend, "SELECT 1 AS one WHERE false", {"one": "int32"})
     return table.union(none.select(**{name: ibis.null(kind) for name, kind in table.schema().items()}))
 
 
-def executed(expression: Any) -> Any:
+def executed(expression: ir.Table) -> pa.Table:
     """The rows of an expression as an Arrow table."""
     backend = expression.get_backend()
     if backend.name != "duckdb":
         with quiet():
             return configured(backend).to_pyarrow(expression)
     with _cursor(expression, backend) as cursor:
-        return cursor.sql(backend.compile(expression)).to_arrow_table()
+        return cursor.sql(_written(expression, backend)).to_arrow_table()
 
 
-def streamed(expression: Any, size: int) -> Iterator[Any]:
+def streamed(expression: ir.Table, size: int) -> Iterator[pa.RecordBatch]:
     """Arrow batches of at most `size` rows."""
     backend = expression.get_backend()
     if backend.name != "duckdb":
@@ -112,32 +139,58 @@ def streamed(expression: Any, size: int) -> Iterator[Any]:
             yield from _sliced(configured(backend).to_pyarrow_batches(expression, chunk_size=size), size)
         return
     with _cursor(expression, backend) as cursor:
-        yield from _sliced(cursor.sql(backend.compile(expression)).to_arrow_reader(size), size)
+        yield from _sliced(cursor.sql(_written(expression, backend)).to_arrow_reader(size), size)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Deprecations between Ibis and its backends are nobody's to act on, also where warnings are errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", FutureWarning)
+    """Deprecations between Ibis and its backends are nobody's to act on, also where warnings are errors.
+
+    Filters belong to the whole process: the first thread to come sets them, the last to leave restores them.
+    """
+    with _filtering:
+        if not _quiet:
+            filters = warnings.catch_warnings()
+            filters.__enter__()
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+        else:
+            filters = _quiet[-1]
+        _quiet.append(filters)
+    try:
         yield
+    finally:
+        with _filtering:
+            if len(_quiet) == 1:
+                _quiet[0].__exit__(None, None, None)
+            _quiet.pop()
 
 
 @contextmanager
-def _cursor(expression: Any, backend: Any) -> Iterator[Any]:
+def _cursor(expression: ir.Table, backend: Backend) -> Iterator[DuckDBPyConnection]:
     """A cursor of its own for one question, set up, that knows the tables in memory which the question reads."""
     with closing(backend.con.cursor()) as cursor:
         for setting in SETTINGS["duckdb"]:
             cursor.execute(setting)
         for table in expression.op().find(ops.InMemoryTable):
-            whole = hasattr(table.data, "to_pyarrow_dataset")
+            whole = isinstance(table.data, PyArrowDatasetProxy)
             held = table.data.to_pyarrow_dataset(table.schema) if whole else table.data.to_pyarrow(table.schema)
             cursor.register(table.name, held)
         yield cursor
 
 
-def _attempted(column: Any) -> Any:
+def _written(expression: ir.Table, backend: Backend) -> str:
+    """The expression in SQL, one SELECT within the other: DuckDB joins them by itself, and Ibis takes long to."""
+    with _writing:
+        fused = ibis.options.sql.fuse_selects
+        ibis.options.sql.fuse_selects = False
+        try:
+            return str(backend.compile(expression))
+        finally:
+            ibis.options.sql.fuse_selects = fused
+
+
+def _attempted(column: ir.Column) -> ir.Column:
     kind, plain = column.type(), _by_bytes(column, lambda text: decode(encode(text)))
     return ibis.udf.scalar.builtin(lambda held: held, name="try", signature=((kind,), kind))(plain)
 
@@ -152,18 +205,18 @@ def decode(text: bytes) -> str:  # type: ignore[empty-body]
     """DuckDB's own: bytes as a text in UTF-8."""
 
 
-def _cast_twice(text: Any) -> Any:
+def _cast_twice(text: ir.StringValue) -> ir.StringValue:
     return text.cast("binary").cast("string")
 
 
-def _by_bytes(column: Any, way: Callable[[Any], Any]) -> Any:
+def _by_bytes(column: ir.Column, way: Callable[[ir.StringValue], ir.StringValue]) -> ir.Column:
     """The same texts by way of their bytes, which have no collation."""
     if not _is_text(column):
         return column
     return way(column) if column.type().is_string() else column.map(way)
 
 
-def _is_text(column: Any) -> bool:
+def _is_text(column: ir.Column) -> bool:
     kind = column.type()
     return bool(kind.is_string() or (kind.is_array() and kind.value_type.is_string()))
 
@@ -173,14 +226,14 @@ def try_validate_utf8(text: str) -> str:  # type: ignore[empty-body]
     """Spark's own: null where a text is not UTF-8."""
 
 
-def _valid(column: Any) -> Any:
+def _valid(column: ir.Column) -> ir.Column:
     kind = column.type()
     if kind.is_string():
         return ibis.ifelse(column.isnull(), column, ibis.coalesce(try_validate_utf8(column), ibis.literal("?")))
     return column.map(_valid) if kind.is_array() and kind.value_type.is_string() else column
 
 
-def _set_up(backend: Any) -> bool:
+def _set_up(backend: BaseBackend) -> bool:
     try:
         with quiet():
             for setting in SETTINGS[backend.name]:
@@ -190,7 +243,7 @@ def _set_up(backend: Any) -> bool:
     return True
 
 
-def _sliced(batches: Any, size: int) -> Iterator[Any]:
+def _sliced(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)

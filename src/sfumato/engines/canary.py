@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from functools import cache
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import pyarrow as pa
@@ -22,41 +23,47 @@ from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
 from sfumato.spaces import Interval
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    from ibis.backends import BaseBackend
+
 __all__ = ["trusted"]
 
 NUMBERS = [10.0, math.nan, 90.0]
 RIGHT = [{"count": 2, "total": 100}]
 
-_tried: WeakSet[Any] = WeakSet()
+_tried: WeakSet[BaseBackend] = WeakSet()
+_trying = Lock()  # threads share the trial file, and a set that one of them walks through while another adds breaks
 
 
-def trusted(backend: Any) -> Any:
+def trusted(backend: BaseBackend) -> BaseBackend:
     """The same backend, set up; refused if it does not clip the numbers of a small file."""
     configured(backend)
-    known = backend in _tried or (backend in OWN and not _tried.isdisjoint(OWN))  # our own are all alike
-    if not known and _reads_files(backend):
-        if not _clips(backend):
-            raise SchemaError(
-                f"this {backend.name} engine answers a trial question wrongly: it drops the bounds of a column whose "
-                "file says that they hold; use a version of it that Sfumato supports, with its usual settings"
-            )
-        _tried.add(backend)
+    with _trying:
+        is_known = backend in _tried or (backend in OWN and any(map(OWN.__contains__, _tried)))  # our own are all alike
+        if not is_known and _reads_files(backend):
+            if not _clips(backend):
+                raise SchemaError(
+                    f"this {backend.name} engine answers a trial question wrongly: it drops the bounds of a column "
+                    "whose file says that they hold; use a version of it that Sfumato supports, with its usual settings"
+                )
+            _tried.add(backend)
     return backend
 
 
-def _clips(backend: Any) -> bool:
+def _clips(backend: BaseBackend) -> bool:
     try:
         with quiet():
             path = _trial_file(private_folder())
             file = backend.read_parquet(str(path)) if backend.name == "pyspark" else _own(path, backend)
             held = isolated(file, ["v"])
-            rows = held.select(t=coerced(held["v"], Interval(0, 120, 1)))
+            rows = held.select(t=coerced(held["v"], Interval(0, 120, 1).form))
             return bool(executed(rows.aggregate(count=rows["t"].count(), total=rows["t"].sum())).to_pylist() == RIGHT)
     except Exception:
         return False
 
 
-def _own(path: Path, backend: Any) -> Any:
+def _own(path: Path, backend: BaseBackend) -> ir.Table:
     return read_columns([path], {"v": pa.float64()}, None, backend)
 
 
@@ -67,7 +74,7 @@ def _trial_file(folder: Path) -> Path:
     return path
 
 
-def _reads_files(backend: Any) -> bool:
+def _reads_files(backend: BaseBackend) -> bool:
     """Whether it can read a file of this machine: not where external access is off, nor on a cluster."""
     if backend.name == "pyspark":
         return bool(backend._session.sparkContext.master.startswith("local"))

@@ -6,24 +6,34 @@ looking at them tells something of what was seen, so correct what is wrong about
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ibis
 
+from sfumato.cards import Printed
 from sfumato.engines.backends import executed, isolated
-from sfumato.engines.coercion import coerced, day_of, held_labels, items_of, numeral, present, vacant
-from sfumato.engines.engine import WITHHELD, Table
+from sfumato.engines.coercion import coerced, held_labels, items_of, number_of, present, vacant
+from sfumato.engines.derivation import computed
+from sfumato.engines.rows import counted_rows, holding
+from sfumato.engines.table import WITHHELD, Table
 from sfumato.errors import EngineError
-from sfumato.privacy.adjacency import Person
-from sfumato.schema import Schema
-from sfumato.spaces import Categories, Curves, Dates, Integers, Interval, Space, Subsets
+from sfumato.privacy.adjacency import AddRemove, Person, Row
+from sfumato.queries.aggregation import Rows
+from sfumato.queries.formulas import formula
+from sfumato.spaces import Lattice, Space
+from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Points, Sets, Strings
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import pandas as pd
 
 __all__ = ["Check", "ColumnCheck", "check"]
 
 SECRET = "NOT RELEASABLE: exact and secret, for the steward alone; nothing was charged or stored"
+Faults = dict[str, "ir.Scalar"]
 COUNTS = ("missing", "unreadable", "below", "above", "unknown", "cut")
 
 
@@ -48,7 +58,7 @@ class ColumnCheck:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Check:
+class Check(Printed):
     """What the schema makes of a table.  Exact and secret: never part of a release.
 
     `size` is the declared number of units, `units` the true one.  With persons: `no_id` rows without an identifier,
@@ -97,7 +107,7 @@ class Check:
         """Plain values, for programs of the steward."""
         return {"releasable": False, **asdict(self), "columns": [asdict(column) for column in self.columns]}
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """The columns as a pandas frame."""
         import pandas as pd
 
@@ -123,22 +133,22 @@ def check(table: Table) -> Check:
         no_id=totals["rows"] - people["held"] if person else None,
         people_cut=people["people_cut"] if person else None,
         rows_cut=people["held"] - people["kept"] if person else None,
-        columns=tuple(
-            _column(place, name, space, totals) for place, (name, space) in enumerate(schema.columns.items())
-        ),
+        columns=tuple(_column(place, name, space, totals) for place, (name, space) in enumerate(_spaces(schema))),
     )
 
 
 def _counted(table: Table) -> tuple[dict[str, Any], dict[str, Any]] | None:
     try:
         schema = table.schema
-        rows = isolated(table.source.select(*schema.columns))
+        rows = isolated(table.source.select(*schema.held))
         rows = isolated(_read(rows, schema))  # so that each text is read once, however often its number is used
         wanted = {"rows": rows.count()}
-        for place, space in enumerate(schema.columns.values()):
-            faults = _faults(rows[f"raw{place}"], rows[f"read{place}"], space)
+        for place, space in enumerate(schema.held.values()):
+            form = space.form
+            faults = FAULTS[type(form)](rows[f"raw{place}"], rows[f"read{place}"], form) if form is not None else {}
             wanted |= {f"{fault}{place}": value for fault, value in faults.items()}
         (totals,) = executed(rows.aggregate(**wanted)).to_pylist()
+        totals |= _of_derived(table)
         if not isinstance(schema.unit, Person):
             return totals, {}
         ids = isolated(table.source.select(id=present(table.source[schema.unit.column])))
@@ -152,67 +162,89 @@ def _counted(table: Table) -> tuple[dict[str, Any], dict[str, Any]] | None:
         return None
 
 
-def _read(rows: Any, schema: Schema) -> Any:
-    """Each column as it is, and beside it the number or day that it stands for."""
-    columns: dict[str, Any] = {}
-    for place, (name, space) in enumerate(schema.columns.items()):
-        raw = rows[name]
-        texts = raw.type().is_string() and isinstance(space, Interval | Integers)
-        read = day_of(raw) if isinstance(space, Dates) else numeral(raw) if texts else raw
-        columns |= {f"raw{place}": raw, f"read{place}": read}
+def _spaces(schema: Schema) -> list[tuple[str, Space]]:
+    """Declared columns, then derived ones."""
+    return [*schema.held.items(), *((name, one.space) for name, one in schema.derived.items())]
+
+
+def _of_derived(table: Table) -> dict[str, Any]:
+    """The same of derived columns, whose values come from the coerced ones of every row."""
+    if not table.schema.derived:
+        return {}
+    schema = replace(table.schema, unit=Row(), adjacency=AddRemove(), people=())  # every row of what was joined
+    rows = counted_rows(Rows(None, tuple(schema.derived)), schema, table.source)
+    counts: Faults = {}
+    for place, (name, one) in enumerate(schema.derived.items(), start=len(schema.held)):
+        value, form = computed(formula(schema, name), schema, rows, holding), one.space.form
+        assert form is not None
+        counts |= {f"{fault}{place}": found for fault, found in FAULTS[type(form)](value, value, form).items()}
+    return dict(executed(rows.aggregate(**counts)).to_pylist()[0])
+
+
+def _read(rows: ir.Table, schema: Schema) -> ir.Table:
+    """Each column as it is, and beside it the number that it stands for."""
+    columns: dict[str, ir.Column] = {}
+    for place, (name, space) in enumerate(schema.held.items()):
+        read = number_of(rows[name], space.form) if type(space.form) is Numbers else rows[name]
+        columns |= {f"raw{place}": rows[name], f"read{place}": read}
     return rows.select(**columns)
 
 
-def _faults(raw: Any, read: Any, space: Space) -> dict[str, Any]:
-    """Each rule as a count, by the very expressions that answer questions."""
-    if isinstance(space, Dates):
-        days = Integers(space.lattice.low, space.lattice.high, na=space.coded_days)
-        return _of_numbers(raw, read, days)
-    if isinstance(space, Interval | Integers):
-        return _of_numbers(raw, read, space)
-    if isinstance(space, Categories):
-        blank = vacant(raw, space)
-        label = coerced(raw, replace(space, other=None, missing=None))
-        known = label.isin(held_labels(space.values)).fill_null(False)
-        occurring = known.ifelse(label, ibis.null(label.type())).nunique()
-        return {"missing": _times(blank), "unknown": _times(~blank & ~known), "occurring": occurring}
-    if isinstance(space, Subsets):
-        held, items = coerced(raw, replace(space, cap=len(space.of))), items_of(raw, space)
-        known = items.filter(lambda item: coerced(item, Categories(space.of)).isin(space.of))
-        named = items.filter(lambda item: item.notnull() & (item.cast("string") != ""))
-        strange = held.notnull() & (named.length() > known.length())
-        return {"missing": _times(held.isnull()), "unknown": _times(strange), "cut": _times(held.length() > space.cap)}
-    if isinstance(space, Curves):
-        wrong = raw.notnull() & (raw.length() != len(space.points))
-        return {"missing": _times(raw.isnull()), "unreadable": _times(wrong)}
-    text = coerced(raw, space)
-    longest: int = space.longest  # type: ignore[attr-defined]
-    return {"missing": _times(text.isnull()), "cut": _times(text.notnull() & (raw.length() > longest))}
-
-
-def _of_numbers(raw: Any, read: Any, space: Interval | Integers) -> dict[str, Any]:
-    index = coerced(read, replace(space, missing=None))
+def _of_numbers(raw: ir.Column, read: ir.Column, form: Numbers) -> Faults:
+    index = coerced(read, replace(form, missing=None))
     strange = raw.notnull() & read.isnull()
-    wider = coerced(read, _wider(space))  # one step more on either side
+    lattice = form.lattice
+    wider = replace(form, missing=None, lattice=Lattice(lattice.step, lattice.low - 1, lattice.high + 1))
+    within = coerced(read, wider)  # one step more on either side
     return {
         "missing": _times(index.isnull() & ~strange),
         "unreadable": _times(strange),
-        "below": _times(wider == 0),
-        "above": _times(wider == space.lattice.width + 2),
+        "below": _times(within == 0),
+        "above": _times(within == lattice.width + 2),
         "least": index.min(),
         "greatest": index.max(),
     }
 
 
-def _wider(space: Interval | Integers) -> Interval | Integers:
-    lattice = space.lattice
-    if isinstance(space, Integers):
-        return replace(space, low=lattice.low - 1, high=lattice.high + 1, missing=None)
-    low, high = (Fraction(end * lattice.step) for end in (lattice.low - 1, lattice.high + 1))
-    return replace(space, low=low, high=high, step=lattice.step, missing=None)  # type: ignore[arg-type]
+def _of_labels(raw: ir.Column, read: ir.Column, form: Labels) -> Faults:
+    blank = vacant(raw, form)
+    label = coerced(raw, replace(form, other=None, missing=None))
+    known = label.isin(held_labels(form.labels)).fill_null(False)
+    occurring = known.ifelse(label, ibis.null(label.type())).nunique()
+    return {"missing": _times(blank), "unknown": _times(~blank & ~known), "occurring": occurring}
 
 
-def _times(condition: Any) -> Any:
+def _of_sets(raw: ir.Column, read: ir.Column, form: Sets) -> Faults:
+    held, items = coerced(raw, replace(form, cap=len(form.labels))), items_of(raw, form)
+    known = items.filter(lambda item: coerced(item, Labels(form.labels)).isin(form.labels))
+    named = items.filter(lambda item: item.notnull() & (item.cast("string") != ""))
+    strange = held.notnull() & (named.length() > known.length())
+    return {"missing": _times(held.isnull()), "unknown": _times(strange), "cut": _times(held.length() > form.cap)}
+
+
+def _of_points(raw: ir.Column, read: ir.Column, form: Points) -> Faults:
+    wrong = raw.notnull() & (raw.length() != len(form.points))
+    return {"missing": _times(raw.isnull()), "unreadable": _times(wrong)}
+
+
+def _of_entries(raw: ir.Column, read: ir.Column, form: Entries) -> Faults:
+    wrong = raw.notnull() & coerced(raw, form).isnull()
+    return {"missing": _times(raw.isnull()), "unreadable": _times(wrong)}
+
+
+def _of_strings(raw: ir.Column, read: ir.Column, form: Strings) -> Faults:
+    text = coerced(raw, form)
+    return {"missing": _times(text.isnull()), "cut": _times(text.notnull() & (raw.length() > form.longest))}
+
+
+# Each rule as a count, by the very expressions that answer questions.
+FAULTS: dict[type[Form], Callable[..., Faults]] = {
+    Numbers: _of_numbers, Labels: _of_labels, Sets: _of_sets, Points: _of_points,
+    Entries: _of_entries, Strings: _of_strings,
+}  # fmt: skip
+
+
+def _times(condition: ir.BooleanColumn) -> ir.Scalar:
     """In how many rows a condition holds."""
     return condition.fill_null(False).ifelse(1, 0).sum().fill_null(0)
 
@@ -220,10 +252,10 @@ def _times(condition: Any) -> Any:
 def _column(place: int, name: str, space: Space, totals: Mapping[str, Any]) -> ColumnCheck:
     counts = {count: totals.get(f"{count}{place}") for count in COUNTS}
     used = None
-    if isinstance(space, Interval | Integers):
+    if space.lattice is not None:
         ends = totals[f"least{place}"], totals[f"greatest{place}"]
         used = 0.0 if None in ends else (int(ends[1]) - int(ends[0])) / space.lattice.width
-    elif isinstance(space, Categories):
-        used = totals[f"occurring{place}"] / len(space.values)
+    elif space.labels is not None:
+        used = totals[f"occurring{place}"] / len(space.labels)
     whole = {count: None if value is None else int(value) for count, value in counts.items()}
     return ColumnCheck(name, type(space).__name__, **whole, used=used)

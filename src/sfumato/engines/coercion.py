@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -19,13 +20,30 @@ import ibis.expr.datatypes as dt
 from sfumato.engines.columns import absent
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
-from sfumato.schema import Schema
-from sfumato.spaces import Categories, Curves, Dates, Integers, Interval, Label, Lattice, Space, Subsets, Texts
-from sfumato.spaces.codes import Code, numbers_of, texts_of, wholes_of
-from sfumato.spaces.dates import DAY, day_number
+from sfumato.spaces import Label, Lattice, Space
+from sfumato.spaces.codes import Code, texts_of, wholes_of
+from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Points, Sets, Spelling, Strings
 from sfumato.spaces.numerals import FALSE, INFINITE, MINUS_INFINITE, NUMBER, TRUE, WHOLE, WHOLE_LIMIT
+from sfumato.spaces.schema import Schema
 
-__all__ = ["check_declared", "coerced", "day_of", "fits", "held_labels", "items_of", "numeral", "present", "vacant"]
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = [
+    "blank",
+    "check_declared",
+    "coerced",
+    "fits",
+    "held",
+    "held_labels",
+    "items_of",
+    "label_of",
+    "number_of",
+    "present",
+    "read_items",
+    "reads_clock",
+    "vacant",
+]
 
 MARGINS = r"^[ \t]+|[ \t]+\z"
 
@@ -35,21 +53,14 @@ def floor(value: float) -> float:  # type: ignore[empty-body]
     """The engine's own FLOOR; Ibis' method adds a cast to an integer."""
 
 
-def coerced(raw: Any, space: Space, real: bool = False) -> Any:
+def coerced(raw: ir.Column, form: Form, real: bool = False) -> ir.Column:
     """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
-    if isinstance(space, Dates):
-        return _number(_without(day_of(raw), space.coded_days), space, real)
-    if isinstance(space, Interval | Integers):
-        return _number(_uncoded(raw, numbers_of(space.na)), space, real)
-    if isinstance(space, Categories):
-        return _category(raw, space)
-    if isinstance(space, Subsets):
-        return _set(raw, space)
-    if isinstance(space, Curves):
-        points, na = raw.cast("array<float64>"), numbers_of(space.na)  # each is coerced where rows are streamed
-        return points.map(lambda point: _without(point, na)) if na else points
-    assert isinstance(space, Texts)
-    return _without(raw, texts_of(space.na)).substr(0, space.longest)
+    return COERCED[type(form)](raw, form, real)
+
+
+def held(name: str) -> str:
+    """What a declared column is called here: the prefix keeps it apart from our own names."""
+    return f"c_{name}"
 
 
 def held_labels(labels: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -60,47 +71,76 @@ def held_labels(labels: tuple[Label, ...]) -> tuple[Label, ...]:
 def check_declared(schema: Schema, held: Mapping[str, dt.DataType]) -> None:
     """Refuse, from names and types alone, a table that cannot hold what the schema declares."""
     unit = [schema.unit.column] if isinstance(schema.unit, Person) else []
-    for name in [*schema.columns, *unit]:
+    for name in [*schema.held, *unit]:
         if name not in held:
             raise absent(name, held)
-    for name, space in schema.columns.items():
+    for name, space in schema.held.items():
         _check_type(name, space, held[name])
 
 
 def _check_type(name: str, space: Space, kind: dt.DataType) -> None:
-    if not fits(space, kind):
+    if space.form is not None and not fits(space.form, kind):
         raise SchemaError(
             f"column {name!r} is declared as {type(space).__name__}, but the table holds {kind} there; "
             "declare a space that fits, or convert the column first"
         )
 
 
-def fits(space: Space, kind: dt.DataType) -> bool:
-    """Whether a column of this type can hold what the space declares."""
+def fits(form: Form, kind: dt.DataType) -> bool:
+    """Whether a column of this type can hold what the form reads."""
+    return FITS[type(form)](form, kind)
+
+
+def _fits_numbers(form: Numbers, kind: dt.DataType) -> bool:
+    if isinstance(kind, dt.Numeric):
+        return form.plain and not isinstance(kind, dt.Boolean)
+    if isinstance(kind, dt.Timestamp) and form.clock is not None:
+        return True
+    if isinstance(kind, dt.Date | dt.Timestamp):
+        return form.day is not None
+    return isinstance(kind, dt.String) or (isinstance(kind, dt.Interval | dt.Time) and form.second is not None)
+
+
+def reads_clock(form: Form | None) -> bool:
+    """Whether timestamps are read by what a clock shows."""
+    return form is not None and form.clock is not None
+
+
+def _fits_labels(form: Labels, kind: dt.DataType) -> bool:
     if isinstance(kind, dt.Boolean):
-        return isinstance(space, Categories) and isinstance(space.values[0], bool)
-    if isinstance(space, Dates):
-        return isinstance(kind, dt.Date | dt.Timestamp | dt.String)
-    if isinstance(space, Interval | Integers):
-        return isinstance(kind, dt.Numeric | dt.String)
-    if isinstance(space, Categories):
-        return isinstance(kind, dt.String) or (isinstance(kind, dt.Numeric) and isinstance(space.values[0], int))
-    if isinstance(space, Subsets):
-        item = kind.value_type if isinstance(kind, dt.Array) else kind
-        whole = isinstance(item, dt.Numeric) and isinstance(kind, dt.Array) and isinstance(space.of[0], int)
-        return isinstance(item, dt.String) or whole
-    if isinstance(space, Curves):
-        return isinstance(kind, dt.Array) and isinstance(kind.value_type, dt.Integer | dt.Floating)
-    return isinstance(kind, dt.String) if isinstance(space, Texts) else True
+        return isinstance(form.labels[0], bool)
+    return isinstance(kind, dt.String) or (isinstance(kind, dt.Numeric) and isinstance(form.labels[0], int))
 
 
-def _number(raw: Any, space: Interval | Integers, real: bool) -> Any:
+def _fits_sets(form: Sets, kind: dt.DataType) -> bool:
+    if not isinstance(kind, dt.Array):
+        return isinstance(kind, dt.String)
+    item = kind.value_type
+    return isinstance(item, dt.String) or (isinstance(item, dt.Numeric) and isinstance(form.labels[0], int))
+
+
+def _fits_points(form: Points, kind: dt.DataType) -> bool:
+    return isinstance(kind, dt.Array) and isinstance(kind.value_type, dt.Integer | dt.Floating)
+
+
+def _fits_entries(form: Entries, kind: dt.DataType) -> bool:
+    depth, inner = 0, kind
+    while isinstance(inner, dt.Array):
+        depth, inner = depth + 1, inner.value_type
+    numbers = isinstance(inner, dt.Numeric) and not isinstance(inner, dt.Boolean)
+    return isinstance(kind, dt.String) or (numbers and depth in (1, len(form.shape)))
+
+
+def _fits_strings(form: Strings, kind: dt.DataType) -> bool:
+    return isinstance(kind, dt.String)
+
+
+def _number(raw: ir.Column, form: Numbers, real: bool) -> ir.Column:
     """The index above the lower bound: clipped, rounded; null where missing and not imputed."""
-    lattice, kind = space.lattice, raw.type()
+    raw = _without(number_of(raw, form), form.codes, "float64")
+    lattice, kind = form.lattice, raw.type()
     whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
-    if isinstance(kind, dt.String):
-        raw = numeral(raw)
-    elif not whole:
+    if not whole:
         raw = raw.cast("float64")
     low, high = (lattice.low, lattice.high) if whole else (lattice.low_value, lattice.high_value)
     held = "float64" if real and not whole else "int64"
@@ -112,23 +152,44 @@ def _number(raw: Any, space: Interval | Integers, real: bool) -> Any:
         (top, ibis.literal(lattice.width, held)),
         else_=ibis.null(held),
     )
-    if space.missing is None:
+    if form.missing is None:
         return index
-    return index.fill_null(ibis.literal(lattice.index(space.missing) - lattice.low, held))
+    return index.fill_null(ibis.literal(form.missing - lattice.low, held))
 
 
-def day_of(raw: Any) -> Any:
-    """The day's number, null for what is no date; no cast can fail on a value."""
-    if isinstance(raw.type(), dt.String):
-        text = ibis.ifelse(_matches(raw, DAY), raw, ibis.null("string")).re_replace(MARGINS, "")
-        parts = [text.substr(start, length).cast("int64") for start, length in ((0, 4), (5, 2), (8, 2))]
-    else:
-        parts = [part.cast("int64") for part in (raw.year(), raw.month(), raw.day())]
-    year = ibis.cases((parts[0] < 0, ibis.literal(0, "int64")), else_=parts[0])
-    return day_number(year, parts[1], parts[2]).cast("int64")
+def number_of(raw: ir.Column, form: Numbers) -> ir.Column:
+    """The number that each value stands for, null for none; no cast can fail on a value."""
+    kind = raw.type()
+    if isinstance(kind, dt.String):
+        read = [*(_spelled(raw, spelling) for spelling in form.spellings), *([numeral(raw)] if form.plain else [])]
+        return read[0] if len(read) == 1 else ibis.coalesce(*read)
+    if isinstance(kind, dt.Date | dt.Timestamp) and form.day is not None:
+        year, month, day = (part.cast("int64") for part in (raw.year(), raw.month(), raw.day()))
+        return form.day(ibis.cases((year < 0, ibis.literal(0, "int64")), else_=year), month, day).cast("int64")
+    if isinstance(kind, dt.Timestamp) and form.clock is not None:
+        hour, minute, second = (part.cast("int64") for part in (raw.hour(), raw.minute(), raw.second()))
+        return form.clock(hour * 3600 + minute * 60 + second)
+    if isinstance(kind, dt.Interval | dt.Time) and form.clock is not None:
+        return form.clock(_seconds(raw))
+    if isinstance(kind, dt.Interval | dt.Time) and form.second is not None:
+        return _seconds(raw) / form.second
+    return raw
 
 
-def _rounded(value: Any, lattice: Lattice, held: str) -> Any:
+def _seconds(elapsed: ir.Column) -> ir.Column:
+    """The seconds of an elapsed time, or of a time of day since midnight, by DuckDB's own function; it never fails."""
+    signature = ((elapsed.type(),), dt.float64)
+    return ibis.udf.scalar.builtin(lambda held: held, name="epoch", signature=signature)(elapsed)
+
+
+def _spelled(raw: ir.Column, spelling: Spelling) -> ir.Column:
+    """The number of a text that matches, null for any other."""
+    text = ibis.ifelse(_matches(raw, spelling.pattern), raw, ibis.null("string"))
+    parts = [text.re_extract(f"^{spelling.pattern}$", place + 1) for place in range(spelling.groups)]
+    return spelling.value(*(ibis.ifelse(part == "", "0", part).cast("float64") for part in parts)).cast("float64")
+
+
+def _rounded(value: ir.Column, lattice: Lattice, held: str) -> ir.Column:
     """`Lattice.index`, operation by operation."""
     numerator, denominator = lattice.step.numerator, lattice.step.denominator
     scaled = value if denominator == 1 else value * float(denominator)
@@ -141,49 +202,87 @@ def _rounded(value: Any, lattice: Lattice, held: str) -> Any:
     return ibis.greatest(ibis.least(index, lattice.width), 0)
 
 
-def _category(raw: Any, space: Categories) -> Any:
+def _category(raw: ir.Column, form: Labels, real: bool) -> ir.Column:
     """The label; `other` and `missing` take the rest, where they are declared."""
     raw = present(raw)
-    label = _label(raw, space.values)
-    if space.other is None and space.missing is None:
+    label = label_of(raw, form.labels)
+    if form.other is None and form.missing is None:
         return label  # a code is no declared label, so it falls out as well
     other, missing = (
-        ibis.null(label.type()) if chosen is None else ibis.literal(chosen, label.type())
-        for chosen in held_labels((space.other, space.missing))  # type: ignore[arg-type]
+        ibis.null(label.type()) if chosen is None else ibis.literal(held_labels((chosen,))[0], label.type())
+        for chosen in (form.other, form.missing)
     )
-    return ibis.cases((label.isin(held_labels(space.values)), label), (vacant(raw, space), missing), else_=other)
+    return ibis.cases((label.isin(held_labels(form.labels)), label), (vacant(raw, form), missing), else_=other)
 
 
-def vacant(raw: Any, space: Categories) -> Any:
+def vacant(raw: ir.Column, form: Labels) -> ir.Column:
     """Whether a column of categories holds nothing: null, NaN or a code."""
     raw = present(raw)
-    return raw.isnull() | _coded(raw, _label(raw, space.values), space.na) if space.na else raw.isnull()
+    return raw.isnull() | _coded(raw, label_of(raw, form.labels), form.na) if form.na else raw.isnull()
 
 
-def _set(raw: Any, space: Subsets) -> Any:
+def blank(raw: ir.Column, form: Form) -> ir.BooleanColumn:
+    """Whether nothing stands there that the column could hold, before `missing` takes its place; never null."""
+    return BLANK[type(form)](raw, form).fill_null(False)
+
+
+def _set(raw: ir.Column, form: Sets, real: bool) -> ir.Column:
     """The declared items, each once, at most `cap` of them in order."""
-    items = items_of(raw, space)
-    read = items.map(lambda item: _label(item, space.of)) if _needs_reading(items.type(), space.of) else items
-    known = read.filter(lambda item: item.isin(space.of)).unique().sort()[: space.cap]
-    if not space.na:
-        return known
-    uncoded = items.filter(lambda item: ~_coded(item, _label(item, space.of), space.na).fill_null(False))
-    return ibis.ifelse((items.length() > 0) & (uncoded.length() == 0), ibis.null(known.type()), known)
+    return read_items(raw, form).filter(lambda item: item.isin(form.labels)).unique().sort()[: form.cap]
 
 
-def items_of(raw: Any, space: Subsets) -> Any:
+def read_items(raw: ir.Column, form: Sets) -> ir.Column:
+    """The items of a set as labels, declared or not; null where it is missing."""
+    items = items_of(raw, form)
+    read = items.map(lambda item: label_of(item, form.labels)) if _needs_reading(items.type(), form.labels) else items
+    if not form.na:
+        return read
+    uncoded = items.filter(lambda item: ~_coded(item, label_of(item, form.labels), form.na).fill_null(False))
+    return ibis.ifelse((items.length() > 0) & (uncoded.length() == 0), ibis.null(read.type()), read)
+
+
+def items_of(raw: ir.Column, form: Sets) -> ir.Column:
     """The items of a set as they stand, from a list or from a text."""
     if not raw.type().is_string():
         return raw
-    apart = raw.re_split(f"[{re.escape(space.separator)}]")  # a plain split means a pattern on Spark
+    apart = raw.re_split(f"[{re.escape(form.separator)}]")  # a plain split means a pattern on Spark
     return apart.map(lambda item: item.re_replace(MARGINS, ""))
 
 
-def _needs_reading(kind: Any, labels: tuple[Label, ...]) -> bool:
+def _curve(raw: ir.Column, form: Points, real: bool) -> ir.Column:
+    """The numbers without their codes; each is coerced where rows are streamed."""
+    points = raw.cast("array<float64>")
+    return points.map(lambda point: _without(point, form.codes)) if form.codes else points
+
+
+def _entries(raw: ir.Column, form: Entries, real: bool) -> ir.Column:
+    """Each entry's index above the lower bound, row after row; null where there are more or fewer of them."""
+    fitting, sides = ibis.literal(True), form.shape
+    if raw.type().is_string():
+        entries = raw.re_replace(form.BRACKETS, " ").re_split(form.SEPARATORS)
+    else:
+        while raw.type().value_type.is_array():
+            rows, columns, *others = sides
+            fitting &= (raw.length() == rows) & (raw.filter(_as_long_as(columns)).length() == rows)
+            raw, sides = raw.flatten(), (rows * columns, *others)
+        entries = raw.cast("array<float64>")
+    read = entries.map(lambda entry: _number(entry, form.each, False))
+    return ibis.ifelse(fitting & (entries.length() == form.size), read, ibis.null(read.type()))
+
+
+def _as_long_as(size: int) -> Callable[[ir.Column], ir.Column]:
+    return lambda inner: inner.length() == size
+
+
+def _text(raw: ir.Column, form: Strings, real: bool) -> ir.Column:
+    return _without(raw, form.na).substr(0, form.longest)
+
+
+def _needs_reading(kind: dt.DataType, labels: tuple[Label, ...]) -> bool:
     return isinstance(labels[0], int) and kind.value_type != dt.int64
 
 
-def _label(raw: Any, labels: tuple[Label, ...]) -> Any:
+def label_of(raw: ir.Column, labels: tuple[Label, ...]) -> ir.Column:
     """Texts as they are; whole numbers as int64, read from texts where need be; null for what is none."""
     kind = raw.type()
     if isinstance(labels[0], str) or kind == dt.int64:
@@ -200,22 +299,22 @@ def _label(raw: Any, labels: tuple[Label, ...]) -> Any:
     return raw.cast("int64")
 
 
-def _truth_in(raw: Any) -> Any:
+def _truth_in(raw: ir.Column) -> ir.Column:
     truths = ((_matches(raw, TRUE), ibis.literal(1, "int64")), (_matches(raw, FALSE), ibis.literal(0, "int64")))
     return ibis.cases(*truths, else_=_whole_in(raw))
 
 
-def _whole_in(raw: Any) -> Any:
+def _whole_in(raw: ir.Column) -> ir.Column:
     text = ibis.ifelse(_matches(raw, WHOLE), raw, ibis.null("string")).strip()
     return text.re_replace(r"[.]0*\z", "").cast("int64")
 
 
-def present(raw: Any) -> Any:
+def present(raw: ir.Column) -> ir.Column:
     """The column with NaN as null."""
     return ibis.ifelse(raw <= math.inf, raw, ibis.null(raw.type())) if raw.type().is_floating() else raw
 
 
-def _coded(raw: Any, label: Any, na: tuple[Code, ...]) -> Any:
+def _coded(raw: ir.Column, label: ir.Column, na: tuple[Code, ...]) -> ir.Column:
     """Whether a label stands for a missing value: by its text, or as a whole number."""
     named = ibis.literal(False)
     if raw.type().is_string():
@@ -225,19 +324,14 @@ def _coded(raw: Any, label: Any, na: tuple[Code, ...]) -> Any:
     return named | label.isin(wholes).fill_null(False) if wholes and label.type().is_integer() else named
 
 
-def _uncoded(raw: Any, na: tuple[float, ...]) -> Any:
-    """A column of numbers, or of texts of numbers, without its codes."""
-    if not na:
+def _without(raw: ir.Column, codes: tuple[Code, ...], compared: str | None = None) -> ir.Column:
+    """The column with null for its codes; they are `compared` as another type, where that is given."""
+    if not codes:
         return raw
-    number = numeral(raw) if raw.type().is_string() else raw
-    return ibis.ifelse(number.cast("float64").isin(na), ibis.null(number.type()), number)
+    return ibis.ifelse((raw.cast(compared) if compared else raw).isin(codes), ibis.null(raw.type()), raw)
 
 
-def _without(raw: Any, codes: tuple[Any, ...]) -> Any:
-    return ibis.ifelse(raw.isin(codes), ibis.null(raw.type()), raw) if codes else raw
-
-
-def numeral(raw: Any) -> Any:
+def numeral(raw: ir.Column) -> ir.Column:
     """The number that a text stands for, null for none."""
     number = ibis.ifelse(_matches(raw, NUMBER), raw, ibis.null("string")).strip().cast("float64")
     return ibis.cases(
@@ -247,5 +341,23 @@ def numeral(raw: Any) -> Any:
     )
 
 
-def _matches(raw: Any, pattern: str) -> Any:
+def _matches(raw: ir.Column, pattern: str) -> ir.Column:
     return raw.re_search(rf"^{pattern}\z")
+
+
+COERCED: dict[type[Form], Callable[..., ir.Column]] = {
+    Numbers: _number, Labels: _category, Sets: _set, Points: _curve,
+    Entries: _entries, Strings: _text,
+}  # fmt: skip
+FITS: dict[type[Form], Callable[..., bool]] = {
+    Numbers: _fits_numbers, Labels: _fits_labels, Sets: _fits_sets, Points: _fits_points,
+    Entries: _fits_entries, Strings: _fits_strings,
+}  # fmt: skip
+BLANK: dict[type[Form], Callable[..., ir.BooleanColumn]] = {
+    Numbers: lambda raw, form: _number(raw, replace(form, missing=None), False).isnull(),
+    Labels: vacant,
+    Sets: lambda raw, form: read_items(raw, form).isnull(),
+    Points: lambda raw, form: raw.isnull(),
+    Entries: lambda raw, form: _entries(raw, form, False).isnull(),
+    Strings: lambda raw, form: _without(raw, form.na).isnull(),
+}

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import math
+import operator
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import ibis
 
-from sfumato.engines.coercion import held_labels
-from sfumato.engines.positions import lookup, positioned
-from sfumato.engines.rows import UNIT, counted_rows, held
+from sfumato.engines.bounding import in_groups, totals_of
+from sfumato.engines.coercion import held
+from sfumato.engines.positions import handed_out, labelled, lookup, positioned
+from sfumato.engines.rows import UNIT, Bounded, counted_rows, form_of, holding
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
 from sfumato.queries.grouping import Key
-from sfumato.queries.predicates import Between, Both, Contains, Either, Negated, OneOf, Predicate
-from sfumato.schema import Schema
-from sfumato.spaces import Categories, Curves, Label, Space, Subsets
+from sfumato.queries.limits import ends_of
+from sfumato.spaces import Label
+from sfumato.spaces.forms import Form
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 __all__ = ["LIMB", "compiled", "limbs"]
 
 LIMB = 26  # bits of a summand added up at a time; sums hold more than 90 bits, which no table fills
 
 
-def compiled(statistic: Statistic, schema: Schema, table: Any, real: bool = False) -> Any:
+def compiled(
+    statistic: Statistic, schema: Schema, table: ir.Table, real: bool = False, known: Bounded | None = None
+) -> ir.Table:
     """The expression whose rows are the statistic's answer: whole numbers, all of them within the public cells.
 
     With `real`, measured columns that come from floats are added up as floats.  Whole numbers that are not
     negative add up exactly in any order while the total stays below 2^53: the caller checks that with the counts.
     Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`;
-    for rows `value0, value1, ...`.
+    for rows `value0, value1, ...`, and `person` where those of one come together.
+    `known`: see `counted_rows`.
     """
-    rows = counted_rows(statistic, schema, table, real)
+    rows = counted_rows(statistic, schema, table, real, known)
     if statistic.where is not None:
-        rows = rows.filter(_holds(statistic.where, schema, rows))
+        rows = rows.filter(holding(statistic.where, schema, rows))
     if isinstance(statistic, Distinct):
         return _distinct(statistic, schema, rows)
     if isinstance(statistic, Rows):
@@ -40,6 +51,8 @@ def compiled(statistic: Statistic, schema: Schema, table: Any, real: bool = Fals
     keys = {f"key{i}": _cell_of(key, schema, rows) for i, key in enumerate(statistic.cells.keys)}
     if isinstance(statistic, Frequencies):
         answer = _frequencies(statistic, schema, rows, keys)
+    elif isinstance(schema.unit, Person) and schema.unit.groups is not None:  # binding refuses all others
+        return _within_groups(statistic, schema, schema.unit, rows)
     else:
         totals = _totals(statistic, schema, rows)
         answer = rows.group_by(**keys).aggregate(**totals) if keys else rows.aggregate(**totals)
@@ -48,25 +61,36 @@ def compiled(statistic: Statistic, schema: Schema, table: Any, real: bool = Fals
     return answer
 
 
+def _within_groups(statistic: Aggregation, schema: Schema, unit: Person, rows: ir.Table) -> ir.Table:
+    """The totals of the rows that count of each person in each cell; cells are known before rows are chosen."""
+    cells = {f"key{i}": key for i, key in enumerate(statistic.cells.keys)}
+    rows = positioned(rows, {name: (held(key.column), key.labels) for name, key in cells.items() if key.starts is None})
+    binned = {name: _cell_of(key, schema, rows) for name, key in cells.items() if key.starts is not None}
+    rows = rows.mutate(**binned) if binned else rows
+    for name in cells:
+        rows = rows.filter((rows[name] >= 0).fill_null(False))
+    rows = in_groups(rows, UNIT, list(cells), None if unit.total is not None else unit.rows, unit.groups or 1)
+    if unit.total is not None:
+        (column,) = {measure.column for measure in statistic.measures if measure.column is not None}
+        rows = totals_of(rows, UNIT, list(cells), held(column), schema.lattice(column).low, ends_of(schema, column))
+    totals = _totals(statistic, schema, rows)
+    return rows.group_by(list(cells)).aggregate(**totals) if cells else rows.aggregate(**totals)
+
+
 def limbs(measure: Measure, schema: Schema) -> int:
     """How many parts a measure is added up in, decided by the declared range alone, so that none can overflow."""
-    if measure.column is None or measure.power == 0:
-        return 1
-    width: int = schema.space(measure.column).lattice.width  # type: ignore[attr-defined]
-    return -(-int(width**measure.power).bit_length() // LIMB)
+    ends = [(*ends_of(schema, column), power) for column, power in measure.factors]
+    largest = math.prod((high - low) ** power for low, high, power in ends)
+    return max(1, -(-int(largest).bit_length() // LIMB))
 
 
-def _totals(statistic: Aggregation, schema: Schema, rows: Any) -> dict[str, Any]:
-    totals: dict[str, Any] = {}
+def _totals(statistic: Aggregation, schema: Schema, rows: ir.Table) -> dict[str, ir.Scalar]:
+    totals: dict[str, ir.Scalar] = {}
     for i, measure in enumerate(statistic.measures):
-        if measure.column is None:
-            totals[f"sum{i}_0"] = rows.count()
+        summand = _summand(measure, schema, rows)
+        if summand is None:
+            totals[f"sum{i}_0"] = rows.count(where=_counted(measure, schema, rows))
             continue
-        index = rows[held(measure.column)]
-        if measure.power == 0:
-            totals[f"sum{i}_0"] = index.count()
-            continue
-        summand = index if measure.power == 1 else index * index
         if summand.type().is_floating():
             totals[f"sum{i}_0"] = summand.sum()
             continue
@@ -78,53 +102,84 @@ def _totals(statistic: Aggregation, schema: Schema, rows: Any) -> dict[str, Any]
     return totals
 
 
-def _added(part: Any) -> Any:
+def _summand(measure: Measure, schema: Schema, rows: ir.Table) -> ir.Column | None:
+    """What is added up, null where a row does not count; None where rows are only counted."""
+    powers = [rows[held(column)] for column, power in measure.factors for _ in range(power)]
+    if not powers:
+        return None
+    product = reduce(operator.mul, powers)
+    counted = None if measure.is_plain else _counted(measure, schema, rows)
+    return product if counted is None else ibis.ifelse(counted, product, ibis.null("int64"))
+
+
+def _counted(measure: Measure, schema: Schema, rows: ir.Table) -> ir.BooleanColumn | None:
+    """Where the measure's columns are present and its condition holds; None for every row."""
+    parts = [rows[held(column)].notnull() for column, _ in measure.factors]
+    parts += [] if measure.where is None else [holding(measure.where, schema, rows)]
+    return reduce(operator.and_, parts) if parts else None
+
+
+def _added(part: ir.Column) -> ir.Scalar:
     """The sum in more than 64 bits: DuckDB adds up integers so by itself, Spark only decimals."""
     return part.sum() if part.get_backend().name == "duckdb" else part.cast("decimal(19, 0)").sum()
 
 
-def _frequencies(statistic: Frequencies, schema: Schema, rows: Any, keys: dict[str, Any]) -> Any:
-    space: Space = schema.space(statistic.column)
+def _frequencies(statistic: Frequencies, schema: Schema, rows: ir.Table, keys: dict[str, ir.Column]) -> ir.Table:
+    if statistic.column is None:
+        return _rows_of_persons(schema, rows)
+    form = form_of(schema, statistic.column)
     column = rows[held(statistic.column)]
-    rows = rows.select(value=column.unnest() if isinstance(space, Subsets) else column, **keys)
+    rows = rows.select(value=column.unnest() if form.listed else column, **keys)
     present = _present(rows, "value")
     counted = present.group_by([*keys, "value"]).aggregate(count=present.count())
-    if isinstance(space, Subsets):
-        return _numbered(counted, "value", space.of)
-    return _numbered(counted, "value", space.values) if isinstance(space, Categories) else counted
+    return counted if form.labels is None else _numbered(counted, "value", form.labels)
 
 
-def _distinct(statistic: Distinct, schema: Schema, rows: Any) -> Any:
+def _rows_of_persons(schema: Schema, rows: ir.Table) -> ir.Table:
+    """How many persons have each number of rows, up to the most that count."""
+    assert isinstance(schema.unit, Person)
+    assert schema.unit.total is not None
+    held_by = rows.group_by(UNIT).aggregate(value=rows.count())
+    most = ibis.literal(int(schema.unit.total[1]), "int64")
+    capped = held_by.select(value=ibis.ifelse(held_by["value"] < most, held_by["value"], most))
+    return capped.group_by("value").aggregate(count=capped.count())
+
+
+def _distinct(statistic: Distinct, schema: Schema, rows: ir.Table) -> ir.Table:
     present = _present(rows, held(statistic.column))
     units = present[UNIT].nunique() if isinstance(schema.unit, Person) else present.count()
     return present.group_by(value=present[held(statistic.column)]).aggregate(count=units)
 
 
-def _records(statistic: Rows, schema: Schema, rows: Any) -> Any:
-    """Each row's numbers and positions, -1 where missing or unknown."""
-    spaces = [schema.space(name) for name in statistic.columns]
-    labels = {f"value{i}": (held(name), space.values)
-              for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))
-              if isinstance(space, Categories)}  # fmt: skip
-    rows = positioned(rows, labels)
-    found = {f"value{i}": _whole_value(rows, f"value{i}", name, space)
-             for i, (name, space) in enumerate(zip(statistic.columns, spaces, strict=True))}  # fmt: skip
-    return rows.select(**found)
+def _records(statistic: Rows, schema: Schema, rows: ir.Table) -> ir.Table:
+    """Each row's numbers and positions, -1 where missing or unknown; DuckDB hands out labels as they are."""
+    named = {f"value{i}": (name, form_of(schema, name)) for i, name in enumerate(statistic.columns)}
+    labels = {value: (held(name), form.labels or ()) for value, (name, form) in named.items() if labelled(form)}
+    if rows.get_backend().name == "duckdb":
+        outside = {value: handed_out(rows[column], known) for value, (column, known) in labels.items()}
+    else:
+        rows = positioned(rows, labels)
+        outside = {value: rows[value] for value in labels}
+    values = {
+        value: outside[value] if value in outside else _whole_value(rows, name, form)
+        for value, (name, form) in named.items()
+    }
+    if not statistic.together:
+        return rows.select(**values)
+    return rows.select(**values, person=ibis.dense_rank().over(order_by=rows[UNIT])).order_by("person")
 
 
-def _whole_value(rows: Any, position: str, name: str, space: Space) -> Any:
-    """A number or position, -1 where missing; sets and curves as lists, which are turned into numbers outside."""
-    if isinstance(space, Subsets | Curves):
-        return rows[held(name)]
-    return rows[position if isinstance(space, Categories) else held(name)].cast("int64").fill_null(-1)
+def _whole_value(rows: ir.Table, name: str, form: Form) -> ir.Column:
+    """A number, -1 where missing; sets and curves as lists, which are turned into numbers outside."""
+    return rows[held(name)] if form.listed else rows[held(name)].cast("int64").fill_null(-1)
 
 
-def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:
+def _cell_of(key: Key, schema: Schema, rows: ir.Table) -> ir.Column:
     """A label, or the number of the bin."""
     column = rows[held(key.column)]
     if key.starts is None:
         return column
-    low: int = schema.space(key.column).lattice.low  # type: ignore[attr-defined]
+    low = schema.lattice(key.column).low
     inner = [start - low for start in key.starts[1:]]
     widths = {b - a for a, b in itertools.pairwise([key.starts[0] - low, *inner])}
     if len(widths) == 1 and key.starts[0] == low:
@@ -137,32 +192,12 @@ def _cell_of(key: Key, schema: Schema, rows: Any) -> Any:
     return place
 
 
-def _numbered(answer: Any, column: str, labels: tuple[Label, ...]) -> Any:
+def _numbered(answer: ir.Table, column: str, labels: tuple[Label, ...]) -> ir.Table:
     """Labels as positions; unknown ones end here, before anything leaves the engine."""
     table = lookup(labels)
     joined = answer.join(table, answer[column] == table["label"])
     return joined.mutate(**{column: joined["position"]}).drop("label", "position")
 
 
-def _present(answer: Any, column: str) -> Any:
+def _present(answer: ir.Table, column: str) -> ir.Table:
     return answer.filter(answer[column].notnull())
-
-
-def _holds(condition: Predicate, schema: Schema, rows: Any) -> Any:
-    """The condition as a column that is never null."""
-    if isinstance(condition, Both):
-        return _holds(condition.one, schema, rows) & _holds(condition.other, schema, rows)
-    if isinstance(condition, Either):
-        return _holds(condition.one, schema, rows) | _holds(condition.other, schema, rows)
-    if isinstance(condition, Negated):
-        return ~_holds(condition.one, schema, rows)
-    assert isinstance(condition, Between | OneOf | Contains)
-    column = rows[held(condition.column)]
-    if isinstance(condition, Between):
-        low: int = schema.space(condition.column).lattice.low  # type: ignore[attr-defined]
-        inside = (column >= condition.low - low) & (column <= condition.high - low)
-    elif isinstance(condition, OneOf):
-        inside = column.isin(held_labels(condition.labels)) if condition.labels else ibis.literal(False)
-    else:
-        inside = column.contains(condition.item)
-    return inside.fill_null(False)

@@ -10,14 +10,21 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 
 from sfumato.engines import parquet
+from sfumato.engines.fields import flat
 from sfumato.errors import SchemaError
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
+    from ibis.backends.duckdb import Backend
 
 __all__ = ["based"]
 
@@ -27,14 +34,26 @@ TEXT = "'(?:[^']|'')*'"
 FILES = re.compile(rf"AS SELECT \* FROM read_parquet\(list_value\(({TEXT}(?:, {TEXT})*)\)\);?\s*$")
 
 
-def based(table: Any, schema: Schema | None = None) -> Any:
+def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
     """The same table, its Parquet files read anew by named columns; refused where it rests on anything else."""
     backend = table.get_backend()
     if backend.name == "pyspark" and schema is not None:
         for leaf in table.op().find(ops.DatabaseTable):
             _check_times(backend._session.table(leaf.name).inputFiles(), leaf.schema, schema)
+        elapsed = [name for name, kind in table.schema().items() if kind.is_interval() and name in schema.held]
+        nested = [path[0] for path in schema.paths.values() if len(path) > 1 and path[0] in table.columns]
+        if any(_holds_times(table[name].type()) for name in nested):
+            raise SchemaError(
+                "times within structures are not read on Spark; store them in columns of their own, named as in "
+                "'record.field', or pass the file's path to sf.read"
+            )
+        if elapsed:
+            raise SchemaError(
+                f"elapsed times on Spark ({', '.join(elapsed)}) are not read; store them as numbers of their unit, or "
+                "pass the file's path to sf.read"
+            )
     if backend.name != "duckdb":
-        return table
+        return table if schema is None else flat(table, schema)
     replaced = {}
     for leaf in table.op().find(ops.PhysicalTable):
         if isinstance(leaf, ops.InMemoryTable):
@@ -50,19 +69,26 @@ def based(table: Any, schema: Schema | None = None) -> Any:
                 f"the table {leaf.name!r} rests on {strange}, which may fail by value; only tables that DuckDB holds "
                 "and Parquet files are supported. Pass the file's path to sf.read, or store the rows with create_table"
             )
-    return _rebuilt(table, replaced) if replaced else table
+    table = _rebuilt(table, replaced) if replaced else table
+    return table if schema is None else flat(table, schema)
 
 
-def _check_times(files: list[str], held: Any, schema: Schema) -> None:
+def _holds_times(kind: dt.DataType) -> bool:
+    if isinstance(kind, dt.Struct):
+        return any(map(_holds_times, kind.types))
+    return isinstance(kind, dt.Timestamp | dt.Time | dt.Interval)
+
+
+def _check_times(files: list[str], held: ibis.Schema, schema: Schema) -> None:
     """Refuse Parquet times in milliseconds on Spark: it turns them into microseconds, and fails where they overflow.
 
     A column that is there under its own name and is not declared is never read.
     """
     times = {name for name, kind in held.items() if kind.is_timestamp()}
-    unread = times - set(schema.columns)
+    unread = times - set(schema.held)
     for file in files:
         if not file.startswith("file:"):
-            if times & set(schema.columns):
+            if times & set(schema.held):
                 raise SchemaError(
                     f"times of Parquet files that this machine cannot see ({', '.join(sorted(times))}) may fail by "
                     "value on Spark; store them as dates"
@@ -76,7 +102,7 @@ def _check_times(files: list[str], held: Any, schema: Schema) -> None:
             )
 
 
-def _rebuilt(table: Any, replaced: dict[Any, Any]) -> Any:
+def _rebuilt(table: ir.Table, replaced: dict[ops.Node, ops.Node]) -> ir.Table:
     try:
         return table.op().replace(replaced).to_expr()
     except Exception:
@@ -87,7 +113,7 @@ def _rebuilt(table: Any, replaced: dict[Any, Any]) -> Any:
     )
 
 
-def _files(leaf: Any, backend: Any) -> list[Path] | None:
+def _files(leaf: ops.PhysicalTable, backend: Backend) -> list[Path] | None:
     """The files of a view that Ibis made over them."""
     found = backend.con.execute(VIEW, [leaf.name]).fetchall()  # temporary views are the connection's own
     match = FILES.search(found[0][0]) if len(found) == 1 else None
@@ -95,7 +121,7 @@ def _files(leaf: Any, backend: Any) -> list[Path] | None:
     return [Path(name[1:-1].replace("''", "'")) for name in names] or None
 
 
-def _scans(leaf: Any, backend: Any) -> Iterator[str]:
+def _scans(leaf: ops.PhysicalTable, backend: Backend) -> Iterator[str]:
     """The kinds of sources in the plan of a table; one that cannot be planned on another cursor is none of ours."""
     cursor = backend.con.cursor()
     try:

@@ -1,18 +1,19 @@
 """Parquet files on DuckDB: declared columns only, read so that no value can raise.
 
 Most types are read by DuckDB itself.  What it would refuse by value (times beyond its range) or change (identifiers
-that are not UTF-8) goes through Arrow as the file holds it, as whole numbers and bytes, and becomes a day or a text by
-guarded arithmetic.  A text that is not UTF-8 becomes one with `?` in it; identifiers are compared as bytes.  Which way
-a file takes is decided by the types in its footer, which are public, never by values.
+that are not UTF-8) goes through Arrow as the file holds it, as whole numbers and bytes, and becomes a day, an elapsed
+time or a text by guarded arithmetic.  A text that is not UTF-8 becomes one with `?` in it; identifiers are compared as
+bytes.  Which way a file takes is decided by the types in its footer, which are public, never by values.
 """
 
 from __future__ import annotations
 
 import datetime
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -21,13 +22,21 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from sfumato.engines.backends import bound, connected, decode, selected
-from sfumato.engines.coercion import check_declared
+from sfumato.engines.coercion import check_declared, reads_clock
+from sfumato.engines.fields import found, kind_at, nested, places_of
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    from ibis.backends.duckdb import Backend
 
 __all__ = ["engine_types", "everything", "file_types", "opened", "read_columns", "time_units"]
 
+Kinds = Mapping[str, pa.DataType]
+
+NOTHING = "CAST(NULL AS VARCHAR)"  # a column of no type
 OPTIONS = "can_have_nan = true, utf8_validation = 'replace', hive_partitioning = false"
 TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}  # of a day
 FURTHEST = 3_000_000  # days before or after 1970: eight thousand years, beyond every date that can be declared
@@ -48,36 +57,47 @@ def divide(one: int, other: int) -> int:  # type: ignore[empty-body]
     """The whole part of a quotient; Ibis divides floats."""
 
 
-def opened(paths: Sequence[Path], schema: Schema, backend: Any = None) -> Any:
+@ibis.udf.scalar.builtin(signature=((dt.int64,), dt.Interval("us")))  # type: ignore[untyped-decorator]
+def to_microseconds(micros: int) -> object:
+    """DuckDB's own: the elapsed time of so many microseconds."""
+
+
+def opened(paths: Sequence[Path], schema: Schema, backend: Backend | None = None) -> ir.Table:
     """The declared columns of files, and their identifiers, as an Ibis table."""
     kinds = file_types(paths)
-    check_declared(schema, engine_types(kinds))
     unit = schema.unit.column if isinstance(schema.unit, Person) else None
-    wanted = [*schema.columns] if unit is None else [*schema.columns, unit]
-    _must_be_told_apart(wanted, kinds.names)
-    return read_columns(paths, {name: kinds.field(name).type for name in wanted}, unit, backend)
+    places = places_of(schema, kinds)
+    check_declared(schema, engine_types(kinds) | {name: _engine_type(kind_at(kinds, p)) for name, p in places.items()})
+    for path in [*places.values(), *([] if unit is None else [(unit,)])]:
+        _must_be_told_apart(path, kinds)
+    held = {name: kind_at(kinds, path) for name, path in places.items()}
+    held |= {} if unit is None else {unit: kinds.field(unit).type}
+    clocks = {name for name, space in schema.held.items() if reads_clock(space.form)}
+    return read_columns(paths, held, unit, backend, places, clocks)
 
 
-def everything(paths: Sequence[Path], backend: Any = None) -> Any:
+def everything(paths: Sequence[Path], backend: Backend | None = None) -> ir.Table:
     """Every column that DuckDB reads whatever it holds; for reports, and for expressions of a user's own."""
     kinds = {field.name: field.type for field in file_types(paths)}
     plain = {name: kind for name, kind in kinds.items() if _is_plain(kind)}
-    _must_be_told_apart([*plain], [*kinds])
-    return _by_duckdb(paths, plain, connected() if backend is None else backend)
+    for name in plain:
+        _must_be_told_apart((name,), pa.schema(kinds))
+    return read_columns(paths, plain, None, backend)
 
 
-def _must_be_told_apart(wanted: Sequence[str], held: Sequence[str]) -> None:
-    """Refuse what DuckDB would take for another column, whose type is not the one that was compared."""
-    names = [name.casefold() for name in held]
-    for name in wanted:
-        if names.count(name.casefold()) > 1:
+def _must_be_told_apart(path: Sequence[str], held: Iterable[pa.Field]) -> None:
+    """Refuse what DuckDB would take for another column or field, whose type is not the one that was compared."""
+    for name in path:
+        fields = {field.name: field.type for field in held}
+        if [field.name.casefold() for field in held].count(name.casefold()) > 1:
             raise SchemaError(
                 f"the file has several columns called {name!r} but for capitals, which the engine cannot tell apart; "
                 "rename one"
             )
+        held = fields[name] if pa.types.is_struct(fields[name]) else ()
 
 
-def file_types(paths: Sequence[Path]) -> Any:
+def file_types(paths: Sequence[Path]) -> pa.Schema:
     """The Arrow schema of files, from their footers; several must hold the same."""
     found = []
     for path in paths:
@@ -85,6 +105,8 @@ def file_types(paths: Sequence[Path]) -> Any:
             raise SchemaError(f"{path} is no file; Parquet files are read by their names, without patterns")
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             found.append(file.schema_arrow)
+    if len({(held.st_dev, held.st_ino) for held in (path.stat() for path in paths)}) < len(paths):
+        raise SchemaError("a file is named twice, perhaps by a link, and its rows would count twice; name each once")
     if any(not found[0].equals(other) for other in found):
         raise SchemaError("Parquet files of different types are not read together; store the rows with create_table")
     return found[0]
@@ -99,45 +121,78 @@ def time_units(path: Path) -> dict[str, str]:
     return {field.name: field.type.unit for field in kinds if pa.types.is_timestamp(field.type)}
 
 
-def engine_types(kinds: Any) -> dict[str, dt.DataType]:
+def engine_types(kinds: pa.Schema) -> dict[str, dt.DataType]:
     """The types as engines call them."""
     return {field.name: _engine_type(field.type) for field in kinds}
 
 
-def read_columns(paths: Sequence[Path], kinds: Mapping[str, Any], unit: str | None, backend: Any = None) -> Any:
-    """These columns of files that hold the same types."""
+def read_columns(
+    paths: Sequence[Path],
+    kinds: Kinds,
+    unit: str | None,
+    backend: Backend | None = None,
+    places: Mapping[str, tuple[str, ...]] | None = None,
+    clocks: Collection[str] = (),
+) -> ir.Table:
+    """These columns of files that hold the same types.
+
+    `places` says which are found elsewhere than under their own names, `clocks` of which timestamps the time of day is
+    wanted.
+    """
     backend = connected() if backend is None else backend
+    places = {name: (name,) for name in kinds} | dict(places or {})
     if any(_raw(kind, name == unit) for name, kind in kinds.items()):
-        return _through_arrow(paths, kinds, unit, backend)
-    return _by_duckdb(paths, kinds, backend)
+        return _through_arrow(paths, kinds, unit, backend, places, clocks)
+    return _by_duckdb(paths, kinds, backend, places)
 
 
-def _by_duckdb(paths: Sequence[Path], kinds: Mapping[str, Any], backend: Any) -> Any:
-    names = ", ".join(_quoted(name, '"') for name in kinds)
+def _by_duckdb(
+    paths: Sequence[Path], kinds: Kinds, backend: Backend, places: Mapping[str, tuple[str, ...]]
+) -> ir.Table:
+    read = {name: NOTHING if pa.types.is_null(kind) else _extracted(places[name]) for name, kind in kinds.items()}
+    names = ", ".join(f"{column} AS {_extracted((name,))}" for name, column in read.items())
     files = ", ".join(_quoted(glob.escape(str(path)), "'") for path in paths)
     types = {name: _engine_type(kind) for name, kind in kinds.items()}
     return selected(backend, f"SELECT {names} FROM read_parquet([{files}], {OPTIONS})", types)
 
 
-def _through_arrow(paths: Sequence[Path], kinds: Mapping[str, Any], unit: str | None, backend: Any) -> Any:
-    held = pa.schema([(name, _raw(kind, name == unit) or _undecoded(kind)) for name, kind in kinds.items()])
+def _extracted(path: tuple[str, ...]) -> str:
+    """A column, or a field within it, in DuckDB's words."""
+    column, *fields = path
+    names = (_quoted(name, "'") for name in fields)
+    return reduce(lambda inner, name: f"struct_extract({inner}, {name})", names, _quoted(column, '"'))
+
+
+def _through_arrow(
+    paths: Sequence[Path],
+    kinds: Kinds,
+    unit: str | None,
+    backend: Backend,
+    places: Mapping[str, tuple[str, ...]],
+    clocks: Collection[str],
+) -> ir.Table:
+    raw = {places[name]: _raw(kind, name == unit) or _undecoded(kind) for name, kind in kinds.items()}
+    held = pa.schema(list(nested(raw)))
     reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
     files = bound(ibis.memtable(ds.dataset([str(path) for path in paths], held, reading)), backend)
     return files.select(
-        **{name: files[name] if name == unit else _typed(files[name], kind) for name, kind in kinds.items()}
+        **{
+            name: files[name] if name == unit else _typed(found(files, places[name]), kind, name in clocks)
+            for name, kind in kinds.items()
+        }
     )
 
 
-def _raw(kind: Any, identifier: bool) -> Any:
+def _raw(kind: pa.DataType, identifier: bool) -> pa.DataType | None:
     """How the file holds what DuckDB would convert, or None."""
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time64(kind):
         return pa.int64()
-    if pa.types.is_date(kind):
+    if pa.types.is_date(kind) or pa.types.is_time32(kind):
         return pa.int32()
     return pa.binary() if identifier and _is_text(kind) else None
 
 
-def _undecoded(kind: Any) -> Any:
+def _undecoded(kind: pa.DataType) -> pa.DataType:
     """A type beside raw ones: texts as bytes, and none that DuckDB cannot take over from Arrow."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.list_(_undecoded(kind.value_type))
@@ -146,18 +201,25 @@ def _undecoded(kind: Any) -> Any:
     return pa.binary() if _is_text(kind) else kind
 
 
-def _typed(column: Any, kind: Any) -> Any:
-    """A raw column as a day or a text."""
+def _typed(column: ir.Column, kind: pa.DataType, clock: bool) -> ir.Column:
+    """A raw column as a day, an elapsed time (of a timestamp, perhaps that since midnight) or a text."""
+    if pa.types.is_timestamp(kind) and clock:
+        within = column % TICKS[kind.unit]
+        return to_microseconds(
+            _micros(ibis.ifelse(within < 0, within + TICKS[kind.unit], within), TICKS[kind.unit] // 86_400)
+        )
     if pa.types.is_date(kind):
         return make_date(column.clip(-FURTHEST, FURTHEST))
     if pa.types.is_timestamp(kind):
         return make_date(_day(column, TICKS[kind.unit]).cast("int32"))
+    if pa.types.is_duration(kind) or pa.types.is_time(kind):
+        return to_microseconds(_micros(column.cast("int64"), TICKS[kind.unit] // 86_400))
     if isinstance(column.type(), dt.Array) and column.type().value_type.is_binary():
         return column.map(_text)
     return _text(column) if column.type().is_binary() else column
 
 
-def _day(ticks: Any, day: int) -> Any:
+def _day(ticks: ir.Column, day: int) -> ir.Column:
     """The day in which a number of ticks lies; far ones are cut first, so that nothing overflows."""
     most = min(FURTHEST, 2**63 // day - 1)
     within = ticks % day
@@ -170,20 +232,31 @@ def _day(ticks: Any, day: int) -> Any:
     )
 
 
-def _text(column: Any) -> Any:
+def _micros(ticks: ir.Column, second: int) -> ir.Column:
+    """Microseconds, rounded down, of ticks of which a second has so many; long ones are cut, so that none overflows."""
+    if second > 10**6:
+        coarse = second // 10**6
+        within = ticks % coarse
+        return divide(ticks - within, coarse) - ibis.ifelse(within < 0, 1, 0)
+    factor = 10**6 // second
+    return ticks.clip(-(2**62 // factor), 2**62 // factor) * factor
+
+
+def _text(column: ir.Column) -> ir.Column:
     text = ibis.coalesce(attempted(decode(column)), ibis.literal("?"))
     return ibis.ifelse(column.isnull(), ibis.null("string"), text)
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
         or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        or pa.types.is_null(kind)  # a column of no type: texts that are all missing
     )  # fmt: skip
 
 
-def _is_plain(kind: Any) -> bool:
+def _is_plain(kind: pa.DataType) -> bool:
     """Whether DuckDB itself reads every value of the type."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _is_plain(kind.value_type)
@@ -192,7 +265,9 @@ def _is_plain(kind: Any) -> bool:
     return bool(numbers or times or pa.types.is_boolean(kind) or _is_text(kind))
 
 
-def _engine_type(kind: Any) -> dt.DataType:
+def _engine_type(kind: pa.DataType) -> dt.DataType:
+    if pa.types.is_null(kind):
+        return dt.string
     try:
         return dt.DataType.from_pyarrow(kind)
     except Exception:  # a type that no space fits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,19 @@ from sfumato.errors import EngineError, SchemaError
 from sfumato.local.collection.collector import Collector, Receipt
 from sfumato.local.protocols.protocol import LocalProtocol, Reports
 
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
 __all__ = ["add_column"]
 
 ROWS = 1 << 18  # rows of a streamed column at a time
 SMALL = 2  # bytes of a report that is counted where the table lives
 
+Found = TypeVar("Found")
 Counted = tuple[Reports, npt.NDArray[np.int64], int]  # reports, how often each, and rows that are no reports
 
 
-def add_column(collector: Collector, table: Any, column: str, name: str) -> Receipt:
+def add_column(collector: Collector, table: ir.Table, column: str, name: str) -> Receipt:
     """Take in a column of reports of an Ibis table (DuckDB, Spark), all of it or nothing, once under this `name`.
 
     Reports are whole numbers where a report is one number, otherwise bytes as on the wire.  Small reports are counted
@@ -42,7 +46,7 @@ def add_column(collector: Collector, table: Any, column: str, name: str) -> Rece
     return collector.add_counts(name, _pieces(protocol, rows, kind.is_binary()))
 
 
-def _pieces(protocol: LocalProtocol, rows: Any, binary: bool) -> Iterator[Counted]:
+def _pieces(protocol: LocalProtocol, rows: ir.Table, binary: bool) -> Iterator[Counted]:
     small = protocol.report_bytes <= SMALL
     if small:
         rows = rows.group_by("report").aggregate(times=rows.count())
@@ -80,7 +84,7 @@ def _number(text: str | None) -> float:
     return float(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 16 else np.nan
 
 
-def _guarded(call: Callable[[], Any]) -> Any:
+def _guarded(call: Callable[[], Found]) -> Found:
     """What the engine returns; its own errors are withheld, since they may hold values."""
     with contextlib.suppress(Exception):
         return call()

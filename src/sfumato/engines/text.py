@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,15 +45,15 @@ def names(path: Path, separator: str) -> list[str]:
         return _names(file, path, separator)
 
 
-def batches(path: Path, separator: str, wanted: Sequence[str], quoted_lines: bool = False) -> pa.RecordBatchReader:
-    """The wanted columns as texts, a row for each line after the first."""
+def batches(path: Path, separator: str, wanted: Mapping[str, str], quoted_lines: bool = False) -> pa.RecordBatchReader:
+    """The wanted columns as texts, each from the stored one that it names, a row for each line after the first."""
     held = names(path, separator)
-    for name in wanted:
+    for name in wanted.values():
         if name not in held:
             raise absent(name, held)
         if held.count(name) > 1:
             raise SchemaError(f"the first line of {path} names the column {name!r} twice; rename one")
-    columns = {name: held.index(name) for name in wanted}
+    columns = {name: held.index(stored) for name, stored in wanted.items()}
     schema = pa.schema([pa.field(name, pa.string()) for name in columns])
 
     def parts() -> Iterator[pa.RecordBatch]:
@@ -65,8 +65,8 @@ def batches(path: Path, separator: str, wanted: Sequence[str], quoted_lines: boo
     return pa.RecordBatchReader.from_batches(schema, parts())
 
 
-def _opened(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+def _opened(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 def _names(file: IO[bytes], path: Path, separator: str) -> list[str]:
@@ -132,7 +132,7 @@ def _read(
         data = np.frombuffer(data, dtype=np.uint8)[keep].tobytes()
     ragged: list[int] = []
 
-    def ragged_row(row: Any) -> str:
+    def ragged_row(row: pyarrow.csv.InvalidRow) -> str:
         ragged.append(row.number - 1)
         return "skip"
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
 from pathlib import Path
 
-from sfumato.disk import draft_beside, private_file, sync_directory
 from sfumato.errors import LedgerError
+from sfumato.records import sha256
+from sfumato.storage import whole
 
-__all__ = ["INSIDE_BYTES", "beside", "fingerprint", "read_beside", "write_beside"]
+__all__ = ["INSIDE_BYTES", "beside", "must_have_room", "read_beside", "write_beside"]
 
 INSIDE_BYTES = 16 * 2**20  # larger contents would make the ledger file slow to copy and check
-
-
-def fingerprint(content: bytes) -> str:
-    """The SHA-256 of a content, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
+ROOM = 2 * INSIDE_BYTES  # what a release of the largest size inside the ledger takes, with its journal
 
 
 def beside(ledger: Path, content_hash: str) -> Path:
@@ -27,24 +21,14 @@ def beside(ledger: Path, content_hash: str) -> Path:
 
 def write_beside(ledger: Path, content: bytes) -> None:
     """Write, sync, put in place, sync the directory: the name never stands for half a content."""
-    final = beside(ledger, fingerprint(content))
-    draft = draft_beside(final)
     try:
-        private_file(draft)
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, final)
-        sync_directory(final.parent)
+        with whole(beside(ledger, sha256(content))) as draft:
+            draft.write_bytes(content)
     except OSError:
         raise LedgerError(
             f"the release could not be stored beside ledger {ledger}: its directory is full or "
             "cannot be written; the charge stays spent, make room and release again"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
 
 
 def read_beside(ledger: Path, content_hash: str) -> bytes | None:
@@ -53,3 +37,12 @@ def read_beside(ledger: Path, content_hash: str) -> bytes | None:
         return beside(ledger, content_hash).read_bytes()
     except OSError:
         return None
+
+
+def must_have_room(ledger: str, free: int | None) -> None:
+    """Refuse, before anything is charged, where a release could be paid for and not be stored."""
+    if free is not None and free < ROOM:
+        raise LedgerError(
+            f"the disk of ledger {ledger} has {free // 2**20} MB free, and {ROOM // 2**20} MB may be needed to store "
+            "what is paid for; nothing was charged.  Make room first"
+        )

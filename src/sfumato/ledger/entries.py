@@ -6,19 +6,21 @@ changes every later hash.  The body is stored as the very text that was hashed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sfumato.errors import LedgerError, ParameterError
+from sfumato.records import canonical_ascii, sha256
 
-__all__ = ["FORMAT", "FORMATS", "GENESIS", "KINDS", "Entry", "canonical", "label", "now", "plain"]
+__all__ = ["BATCH", "FORMAT", "FORMATS", "GENESIS", "KINDS", "SERIES", "Entry", "label", "now", "plain"]
 
 FORMAT = 2  # a stored format never changes meaning: a changed one gets the next number
 FORMATS = (1, 2)  # read, and written on: a ledger keeps the format it was made with
 GENESIS = "0" * 64  # stands before the first entry
+BATCH = "batch"  # the name of every charge that pays for several releases; they are looked up by it
+SERIES = "series"  # the part of its description that says that they are outputs of one mechanism, whose claim it is
 KINDS = ("open", "charge", "release", "correction")
 LABEL_LENGTH = 1000
 DESCRIPTION_BYTES = 1 << 20  # keeps verifying a chain cheap; large public material is content
@@ -74,12 +76,12 @@ class Entry:
 
     def body(self) -> str:
         """The text that is hashed and stored."""
-        return canonical(self.record())
+        return canonical_ascii(self.record())
 
     @property
     def hash(self) -> str:
         """The head of a chain that ends with this entry."""
-        return hashlib.sha256(self.body().encode()).hexdigest()
+        return sha256(self.body().encode())
 
     @classmethod
     def read(cls, body: str) -> Entry:
@@ -114,20 +116,11 @@ def _pair(pair: object) -> tuple[str, str]:
     raise LedgerError("batch of an entry must hold pairs of a name and a digest; run verify")
 
 
-def canonical(value: object) -> str:
-    """JSON with sorted keys, no blanks and ASCII only: equal values give equal text.
-
-    >>> canonical({"b": 0.1, "a": [1, None]})
-    '{"a":[1,null],"b":0.1}'
-    """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
 def plain(description: Mapping[str, object]) -> dict[str, object]:
     """A description as it will be read back: JSON values under text keys."""
     advice = "give a mapping of text to numbers, text, lists and mappings, without NaN"
     try:
-        text = canonical(dict(description))
+        text = canonical_ascii(dict(description))
         texts = _has_text_keys(description)
     except (TypeError, ValueError, RecursionError):
         raise ParameterError(f"description must be plain JSON values; {advice}") from None

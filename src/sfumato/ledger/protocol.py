@@ -2,30 +2,56 @@
 
 The order of use is the law: `find` (a retry costs nothing), `charge` (durable before the exact
 answer is computed), `store` (durable before the release is shown).  There is no refund.
+A batch is charged first; `draw` then takes the place of `charge` for each of its releases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sfumato.ledger.entries import Entry
 from sfumato.ledger.terms import Terms
+from sfumato.privacy.filters import Amounts
 from sfumato.privacy.guarantees import Guarantee
 
-__all__ = ["Charge", "LedgerLike", "Stored", "Verification"]
+__all__ = ["Charge", "Known", "LedgerLike", "Member", "Stored", "Verification", "in_words"]
 
 SHOWN = 20  # one wrong total makes every later one wrong: a screenful is enough
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A durable charge: its place in the chain, the chain's head after it, and what it cost."""
+    """A durable charge: its place in the chain, the chain's head after it, and what it cost.
+
+    `batch` is how many releases were paid for together, where it was drawn on such a payment.
+    """
 
     sequence: int
     head: str
     amounts: tuple[int, ...]
+    batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One release of a batch: its name, the digest of its specification, its own claim, and what a charge describes."""
+
+    name: str
+    digest: str
+    claim: Guarantee
+    description: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a name stands for in a ledger: the digest and description that it was charged with."""
+
+    sequence: int
+    digest: str
+    description: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +64,7 @@ class Stored:
     charge: Charge
     sequence: int
     head: str
+    time: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +89,50 @@ class Verification:
 
     def words(self) -> str:
         """The finding for a reader."""
+        spent = "an unknown amount" if self.spent is None else in_words(self.spent)
         if self.holds:
-            return f"the ledger holds: {self.entries} entries, head {self.head}, spent {self.spent!r}"
+            return f"the ledger holds: {self.entries} entries, head {self.head}, spent {spent}"
         found = (*self.problems, *self.disputes)
         lines = [f"  - {line}" for line in found[:SHOWN]]
         if len(found) > SHOWN:
             lines.append(f"  - and {len(found) - SHOWN} more")
         if self.true is not None:
-            lines.append(f"the true total is {self.true!r}; recorded is {self.spent!r}")
+            lines.append(f"the true total is {in_words(self.true)}; recorded is {spent}")
         return "\n".join(["the ledger does NOT hold:", *lines])
 
 
+def in_words(claim: Guarantee) -> str:
+    """The amounts of a guarantee, in a few words.
+
+    >>> from sfumato.privacy.guarantees import Approximate
+    >>> in_words(Approximate(0.5, 1e-6))
+    'epsilon 0.5, delta 1e-06'
+    """
+    return ", ".join(f"{name} {amount:.12g}" for name, amount in claim.parts().items())
+
+
+@runtime_checkable
 class LedgerLike(Protocol):
-    """The interface of a ledger; `Ledger` keeps a file, other implementations keep a server."""
+    """The interface of a ledger, which sessions, reports, plans and verification know alone.
+
+    `Ledger` keeps a file, `MemoryLedger` nothing; other implementations keep a server.
+    """
 
     @property
     def terms(self) -> Terms:
         """The dataset, adjacency, unit and budget this ledger is bound to."""
+
+    @property
+    def laboratory(self) -> str | None:
+        """None for every ledger that protects somebody; else why what it pays for is not private."""
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is, in words for its owner."""
+
+    @property
+    def name(self) -> str:
+        """What a report may call it: nothing that tells where it is."""
 
     @property
     def head(self) -> str:
@@ -90,8 +144,26 @@ class LedgerLike(Protocol):
     def store(self, charge: Charge, content: bytes) -> str:
         """Keep the release that `charge` paid for, durably; returns the new head."""
 
-    def named(self, name: str) -> tuple[Entry, ...]:
-        """The charges and releases of a name, oldest first."""
+    def charge_batch(self, members: Sequence[Member], claim: Guarantee) -> Charge:
+        """Spend `claim` durably for several releases together, or raise and spend nothing; then `draw` each."""
+
+    def charge_series(self, members: Sequence[Member]) -> Charge:
+        """Spend once the claim of one mechanism whose outputs are published in turn, or raise and spend nothing.
+
+        Whoever announces it again finds what was charged.
+        """
+
+    def draw(self, name: str, digest: str, description: Mapping[str, object]) -> Charge | None:
+        """Begin a release that a batch has paid for, durably and once; none if no batch has, or it was begun before."""
+
+    def is_paid(self, name: str, digest: str, description: Mapping[str, object]) -> bool:
+        """Whether a batch has paid for a release that was not begun yet."""
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """Wait while another publishes the same name, where that can be known: a courtesy, on which nothing rests."""
+
+    def known(self, name: str) -> Known | None:
+        """What a name was first charged for; none if it is free."""
 
     def find(self, name: str, digest: str) -> Stored | None:
         """The stored release of this name and digest, if there is one."""
@@ -102,8 +174,17 @@ class LedgerLike(Protocol):
     def remaining(self) -> Guarantee:
         """The largest single charge of the budget's type that would still be admitted."""
 
+    def totals(self) -> tuple[Amounts, Amounts | None]:
+        """What everything cost so far in the filter's units, and what the first charge of any cost did."""
+
+    def room(self) -> int | None:
+        """How many bytes may still be stored; none if no limit is known."""
+
     def entries(self) -> tuple[Entry, ...]:
         """Everything recorded, oldest first."""
+
+    def content(self, release: Entry) -> bytes | None:
+        """The stored bytes of a release entry, unchecked; none if they are gone."""
 
     def verify(self, heads: Iterable[str] = ()) -> Verification:
         """Check the whole chain, the totals, the contents, and that printed heads are in it."""

@@ -7,16 +7,34 @@ that same transaction, and appends the returned entry before the transaction end
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 from sfumato.errors import AssumptionRefused, BudgetExceeded, LedgerError, ParameterError
-from sfumato.ledger.entries import Entry, now, plain
+from sfumato.ledger.entries import BATCH, SERIES, Entry, now, plain
+from sfumato.ledger.protocol import Known, Member
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import UNIT, Amounts
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure, to_record
+from sfumato.privacy.guarantees import Guarantee, Pure, to_record
+from sfumato.records import digest as digest_of
 
-__all__ = ["added", "charging", "first_of", "must_be_allowed", "must_be_same_release", "releasing", "remaining"]
+__all__ = [
+    "added",
+    "announced",
+    "charging",
+    "charging_batch",
+    "charging_series",
+    "drawing",
+    "first_of",
+    "known",
+    "must_be_allowed",
+    "must_be_first",
+    "must_be_same_release",
+    "releasing",
+    "remaining",
+    "undrawn",
+]
 
 
 def added(total: Amounts, amounts: Amounts) -> Amounts:
@@ -41,9 +59,27 @@ def must_be_allowed(claim: Guarantee, allow: frozenset[str]) -> None:
         )
 
 
+def known(name: str, named: Iterable[Entry]) -> Iterator[Known]:
+    """What a name was charged for, oldest first: by itself, or in a batch.  `named` holds its entries and batches."""
+    for entry in named:
+        if entry.batch is None:
+            yield Known(entry.sequence, entry.digest, entry.description)
+            continue
+        for place, (member, digest) in enumerate(entry.batch):
+            if member == name:
+                yield Known(entry.sequence, digest, _described(entry, place))
+
+
+def _described(batch: Entry, place: int) -> Mapping[str, object]:
+    """What a batch's charge says of one of its releases."""
+    described = batch.description.get("releases")
+    found = described[place] if isinstance(described, list) and place < len(described) else None
+    return found if isinstance(found, dict) else {}
+
+
 def must_be_same_release(name: str, digest: str, named: Iterable[Entry]) -> None:
     """A name stands for one specification, for ever."""
-    if any(entry.digest != digest for entry in named):
+    if any(found.digest != digest for found in known(name, named)):
         raise LedgerError(
             f"name {name!r} is already used in this ledger for another specification; "
             "give the changed release a new name"
@@ -66,13 +102,7 @@ def charging(
 ) -> Entry:
     """The entry that spends `claim`, or a refusal."""
     amounts = terms.filter.amounts(claim)
-    total = added(last.total, amounts)
-    if not terms.filter.admits(total, first):
-        raise BudgetExceeded(
-            f"the charge {claim!r} for {name!r} does not fit: of the budget {terms.budget!r} "
-            f"there remains {remaining(terms, last.total, first)!r}; nothing was charged.  Ask for less, "
-            "or let whoever answers for the data grant a new budget"
-        )
+    total = _admitted(terms, last, first, amounts, f"the charge {claim!r} for {name!r} does not fit")
     return Entry(
         last.sequence + 1,
         "charge",
@@ -85,6 +115,100 @@ def charging(
         plain(description),
         last.hash,
     )
+
+
+def charging_batch(
+    terms: Terms, last: Entry, first: Amounts | None, members: Sequence[Member], claim: Guarantee
+) -> Entry:
+    """The entry that spends `claim` for several releases together, or a refusal."""
+    pairs = _pairs(terms, members)
+    amounts = terms.filter.batch(claim, [member.claim for member in members])
+    together = f"the charge {claim!r} for {len(pairs)} releases together does not fit"
+    total = _admitted(terms, last, first, amounts, together)
+    description = {
+        "claims": [to_record(member.claim) for member in members],
+        "releases": [dict(member.description) for member in members],
+    }
+    return _together(last, pairs, claim, amounts, total, description)
+
+
+def _pairs(terms: Terms, members: Sequence[Member]) -> tuple[tuple[str, str], ...]:
+    """The names and digests of releases that are charged together."""
+    pairs = tuple((member.name, member.digest) for member in members)
+    if terms.format == 1:
+        raise LedgerError("a ledger of format 1 knows no batches; charge each release by itself")
+    if not pairs or len({name for name, _ in pairs}) < len(pairs):
+        raise ParameterError("members must be releases of different names, at least one")
+    return pairs
+
+
+def _together(
+    last: Entry, pairs: tuple[tuple[str, str], ...], claim: Guarantee, amounts: Amounts, total: Amounts,
+    description: Mapping[str, object],
+) -> Entry:  # fmt: skip
+    """One charge for several releases."""
+    return Entry(
+        last.sequence + 1, "charge", now(), BATCH, digest_of([list(pair) for pair in pairs]), to_record(claim), amounts,
+        total, plain(description), last.hash, batch=pairs,
+    )  # fmt: skip
+
+
+def charging_series(terms: Terms, last: Entry, first: Amounts | None, members: Sequence[Member]) -> Entry:
+    """The entry that spends the claim of one mechanism whose outputs are published one after the other."""
+    pairs, (claim, *others) = _pairs(terms, members), [member.claim for member in members]
+    if any(other != claim for other in others):
+        raise ParameterError("members of a series are outputs of one mechanism, with its claim each")
+    amounts = terms.filter.amounts(claim)
+    total = _admitted(terms, last, first, amounts, f"the charge {claim!r} for a series of {len(pairs)} does not fit")
+    description = {SERIES: True, "releases": [dict(member.description) for member in members]}
+    return _together(last, pairs, claim, amounts, total, description)
+
+
+def announced(members: Sequence[Member], named: Iterable[Entry]) -> Entry | None:
+    """The charge of this very series, where it was announced before."""
+    pairs = tuple((member.name, member.digest) for member in members)
+    return next((entry for entry in named if entry.batch == pairs and SERIES in entry.description), None)
+
+
+def must_be_first(name: str, named: Sequence[Entry]) -> None:
+    """Refuse to store another release of a name in a series: what comes after continues the first."""
+    of_series = any(SERIES in e.description and name in dict(e.batch or ()) for e in named)
+    if of_series and any(e.kind == "release" for e in named):
+        raise LedgerError(f"release {name!r} of a series is stored already, and has no second; ask for it again")
+
+
+def undrawn(name: str, digest: str, description: Mapping[str, object], named: Sequence[Entry]) -> Entry | None:
+    """The oldest batch that paid for this release, described the same, and was not drawn on for it yet."""
+    parts = {"release": "charge", "charge": "batch"}
+    drawn = [e.description.get(parts.get(e.kind, "")) for e in named if e.batch is None]
+    wanted = None
+    for entry in named:
+        for place, pair in enumerate(entry.batch or ()):
+            if pair == (name, digest) and entry.sequence not in drawn:
+                wanted = plain(description) if wanted is None else wanted
+                if _described(entry, place) == wanted:
+                    return entry
+    return None
+
+
+def drawing(last: Entry, batch: Entry, name: str, digest: str) -> Entry:
+    """The entry that begins a release which the charge `batch` has paid for; it costs nothing more."""
+    nothing = tuple(0 for _ in last.total)
+    free = to_record(Pure(0.0))
+    paid: dict[str, object] = {"batch": batch.sequence}
+    return Entry(last.sequence + 1, "charge", now(), name, digest, free, nothing, last.total, paid, last.hash)
+
+
+def _admitted(terms: Terms, last: Entry, first: Amounts | None, amounts: Amounts, otherwise: str) -> Amounts:
+    """The total with these amounts, if the budget takes it."""
+    total = added(last.total, amounts)
+    if not terms.filter.admits(total, first):
+        raise BudgetExceeded(
+            f"{otherwise}: of the budget {terms.budget!r} "
+            f"there remains {remaining(terms, last.total, first)!r}; nothing was charged.  Ask for less, "
+            "or let whoever answers for the data grant a new budget"
+        )
+    return total
 
 
 def releasing(last: Entry, paid: Entry, content: str, size: int, place: str) -> Entry:
@@ -126,12 +250,14 @@ def remaining(terms: Terms, total: Amounts, first: Amounts | None) -> Guarantee:
 
         return decision
 
-    if isinstance(terms.budget, Pure):
-        return Pure(_largest(admits(Pure)))
-    if isinstance(terms.budget, Concentrated):
-        return Concentrated(_largest(admits(Concentrated)))
-    delta = _largest(admits(lambda amount: Approximate(0.0, amount)))
-    return Approximate(_largest(admits(lambda amount: Approximate(amount, delta))), delta)
+    left: Guarantee = terms.budget.with_parts(dict.fromkeys(terms.budget.names(), 0.0))
+    for name in reversed(left.names()):
+        left = left.with_parts({name: _largest(admits(partial(_with, left, name)))})
+    return left
+
+
+def _with(claim: Guarantee, name: str, amount: float) -> Guarantee:
+    return claim.with_parts({name: amount})
 
 
 def _largest(admits: Callable[[float], bool]) -> float:

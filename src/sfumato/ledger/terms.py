@@ -26,6 +26,7 @@ class Terms:
     adjacency: Adjacency
     unit: Unit
     budget: Guarantee
+    format: int = FORMAT  # what its entries may be
 
     def __post_init__(self) -> None:
         label("dataset", self.dataset)
@@ -55,7 +56,7 @@ class Terms:
         """The first entry of a new ledger; a random identity tells two such ledgers apart."""
         nothing = self.nothing
         description: dict[str, object] = {
-            "format": FORMAT,
+            "format": self.format,
             "adjacency": self.adjacency.name,
             "unit": _unit_record(self.unit),
             "identity": secrets.token_hex(16),
@@ -77,7 +78,7 @@ class Terms:
         try:
             adjacency = ADJACENCIES[str(declared["adjacency"])]
             unit = _unit_from(declared["unit"])
-            return cls(first.name, adjacency, unit, guarantee_from(first.guarantee))
+            return cls(first.name, adjacency, unit, guarantee_from(first.guarantee), declared["format"])
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ParameterError):
             raise LedgerError("the opening of the ledger declares unknown terms") from None
 

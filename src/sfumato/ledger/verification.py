@@ -10,13 +10,13 @@ import string
 from collections.abc import Callable, Iterable
 
 from sfumato.errors import LedgerError, ParameterError
-from sfumato.ledger.contents import fingerprint
 from sfumato.ledger.entries import GENESIS, Entry
 from sfumato.ledger.protocol import Verification
 from sfumato.ledger.rules import added
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import Amounts
 from sfumato.privacy.guarantees import guarantee_from
+from sfumato.records import sha256
 
 __all__ = ["checked_heads", "verify_chain"]
 
@@ -82,7 +82,7 @@ class _Walk:
         expected, previous = self.count, self.previous
         self.count, self.previous = self.count + 1, stored_hash
         self._require(sequence == expected, sequence, "an entry before it is missing")
-        self._require(fingerprint(body.encode()) == stored_hash, sequence, "its text does not match its hash")
+        self._require(sha256(body.encode()) == stored_hash, sequence, "its text does not match its hash")
         entry = Entry.read(body)
         self._require(entry.body() == body, sequence, "its text is not in canonical form")
         self._require(entry.sequence == sequence, sequence, "it carries another number")
@@ -110,7 +110,7 @@ class _Walk:
     def _charge(self, entry: Entry, terms: Terms) -> None:
         if entry.guarantee is None:
             raise LedgerError("a charge must name its guarantee")
-        least = terms.filter.amounts(guarantee_from(entry.guarantee))
+        least = self._costs(entry, terms)
         covered = len(least) == len(entry.amounts) and all(
             recorded >= amount for recorded, amount in zip(entry.amounts, least, strict=False)
         )
@@ -122,10 +122,28 @@ class _Walk:
         self._require(entry.total == self.total, entry.sequence, "its total does not add up")
         self._require(terms.filter.admits(self.total, self.first), entry.sequence, "its total exceeds the budget")
         paid = ((entry.name, entry.digest),) if entry.batch is None else entry.batch
+        if "batch" in entry.description and not any(entry.amounts):
+            self._draw(entry)
         for name, digest in paid:
             first = self.names.setdefault(name, digest)
             self._require(first == digest, entry.sequence, "its name stands for another digest")
         self.unpaid[entry.sequence] = set(paid)
+
+    def _costs(self, entry: Entry, terms: Terms) -> Amounts:
+        """What the guarantee of a charge costs today; of a batch with the claims of its releases."""
+        claim = guarantee_from(entry.guarantee or {})
+        claims = entry.description.get("claims")
+        if entry.batch is None or not isinstance(claims, list) or len(claims) != len(entry.batch):
+            return terms.filter.amounts(claim)
+        return terms.filter.batch(claim, [guarantee_from(one) for one in claims])
+
+    def _draw(self, entry: Entry) -> None:
+        """A release that a batch has paid for is begun: it must be one of that batch, and not begun before."""
+        batch = entry.description["batch"]
+        paid = self.unpaid.get(batch, set()) if isinstance(batch, int) else set()
+        here = (entry.name, entry.digest) in paid and entry.batch is None
+        self._require(here, entry.sequence, "no batch has paid for it, or it was begun before")
+        paid.discard((entry.name, entry.digest))
 
     def _correction(self, entry: Entry, terms: Terms) -> None:
         """An earlier charge claimed too little: the rest is added, and nothing is refused for it."""
@@ -151,7 +169,7 @@ class _Walk:
         self._require(content is not None, entry.sequence, "its stored content is missing")
         if content is not None:
             kept = (entry.description.get("content"), entry.description.get("size"))
-            same = kept == (fingerprint(content), len(content))
+            same = kept == (sha256(content), len(content))
             self._require(same, entry.sequence, "its stored content does not match its hash")
 
     def _require(self, condition: bool, sequence: int, otherwise: str) -> None:

@@ -26,7 +26,7 @@ from sfumato.local.protocols import (
     SubsetSelection,
     SymmetricUnary,
 )
-from sfumato.local.protocols.drawing import check_count
+from sfumato.local.protocols.drawing import check_count, check_target
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Choice", "choose", "choose_mean", "rank", "rank_means"]
@@ -54,6 +54,7 @@ class Choice:
 def rank(k: int, target: Pure | Approximate, n: int) -> list[Choice]:
     """Every protocol that fits k categories, least total variance first."""
     check_count("n", n, 1, 1 << 62)
+    check_target(target)
     found = []
     for kind in CANDIDATES:
         try:

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.accounting.channels import Channel
+from sfumato.accounting.contractions import DIVERGENCES
+from sfumato.accounting.exponentials import exponential
+from sfumato.accounting.kinds import spelled
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.drawing import check_count
-from sfumato.privacy.channels import Channel
-from sfumato.privacy.contraction import DIVERGENCES
-from sfumato.privacy.exponentials import exponential
 from sfumato.privacy.guarantees import Pure
 from sfumato.privacy.parameters import positive
 
@@ -127,13 +128,12 @@ def mutual_information(prior: Sequence[float]) -> Utility:
 
 
 def separation(kind: str, first: Sequence[float], second: Sequence[float]) -> Utility:
-    """A divergence of the outputs of two input laws; kinds as in `privacy.contraction`."""
-    if kind not in DIVERGENCES:
-        raise ParameterError(f"kind must be one of {', '.join(DIVERGENCES)}, got {kind!r}")
+    """A divergence of the outputs of two input laws; kinds as in `accounting.contractions`."""
+    measure = DIVERGENCES[spelled("kind", kind, DIVERGENCES)]
     p, q = _law(first), _law(second)
 
     def utility(columns: Reals) -> Reals:
-        return np.array([DIVERGENCES[kind](a, b) for a, b in zip(columns @ p, columns @ q, strict=True)])
+        return np.array([measure(a, b) for a, b in zip(columns @ p, columns @ q, strict=True)])
 
     return utility
 

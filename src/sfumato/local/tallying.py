@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.deferred import njit
+from sfumato.deferred import compiled, njit
 from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
 __all__ = ["column_sums", "tally"]
@@ -27,7 +27,7 @@ BITMAPS = {"oue", "sue", "rappor", "subset"}  # protocols whose tally is the sum
 def tally(protocol: LocalProtocol, reports: Reports) -> Tally:
     """The sufficient statistics of valid reports, as `protocol.tally`, faster where reports are bitmaps."""
     rows = protocol.name in BITMAPS and not getattr(protocol, "listed", False) and reports.ndim == 2
-    if rows and protocol.cells <= 8 * protocol.columns < protocol.cells + 8:
+    if rows and compiled() and protocol.cells <= 8 * protocol.columns < protocol.cells + 8:
         return column_sums(reports, protocol.cells)
     return protocol.tally(reports)
 
@@ -40,7 +40,7 @@ def column_sums(rows: npt.NDArray[Any], k: int) -> Tally:
     """
     height, width = rows.shape
     words = -(-width // 8)
-    padded: Any = rows
+    padded: npt.NDArray[np.uint8] = rows
     if width % 8 or not rows.flags.c_contiguous:
         padded = np.zeros((height, 8 * words), dtype=np.uint8)
         padded[:, :width] = rows
@@ -89,7 +89,7 @@ def _add_group(r: Words, lanes: Words) -> None:  # pragma: no cover - compiled
 
 
 @njit(inline="always")
-def _add(a: Any, b: Any, c: Any) -> Any:  # pragma: no cover - compiled
+def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64]:  # pragma: no cover - compiled
     """The two binary digits of the sum of three bits, in every column."""
     either = a ^ b
     return either ^ c, (a & b) | (either & c)

@@ -6,19 +6,36 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
-from sfumato.errors import ParameterError
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.privacy.parts import must_be_positive
 from sfumato.queries import Query
-from sfumato.queries.kinds import DETAILS
+from sfumato.queries.declared import must_have_program
+from sfumato.queries.kinds import grouped
 from sfumato.queries.query import must_be_known
 
-__all__ = ["FORMAT", "FORMER", "Amount", "Document", "Ledger", "Person", "Release", "Table"]
+__all__ = [
+    "FORMAT", "FORMER", "Amount", "BudgetSection", "Document", "LedgerSection", "PersonSection", "ReleaseSection",
+    "TableSection",
+]  # fmt: skip
 
 FORMAT = "sfumato-plan/2"
 FORMER = "sfumato-plan/1"  # read for good: conditions are texts, tables have no version
 
 
-class Part(BaseModel):
+PAID = (
+    "spend",
+    "within",
+    "level",
+    "weight",
+    "name",
+    "mechanism",
+    "adding_up",
+)  # what is said of a release beside its question
+COMPOSED = ("share", "ratio", "difference", "correlation")  # kinds asked by groups with parts of their own
+SHARED = ("query", *PAID, "by", "where", "per_person")  # what a release of any kind may have
+
+
+class Section(BaseModel):
     """A part of the document; unknown names in it are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,18 +51,18 @@ Number = Annotated[float, BeforeValidator(_number)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Person(Part):
+class PersonSection(Section):
     """A person who may have several rows."""
 
     column: Text
     rows: StrictInt
 
 
-class Table(Part):
+class TableSection(Section):
     """The file, and who is protected."""
 
     path: Text
-    unit: Literal["row"] | Person
+    unit: Literal["row"] | PersonSection
     table: Text | None = None
     dataset: Text | None = None
     adjacency: Text = "add-remove"
@@ -54,7 +71,13 @@ class Table(Part):
     quoted_lines: StrictBool = False
 
 
-class Amount(Part):
+class PeopleSection(Section):
+    """The file that holds one line a person, beside that of the events."""
+
+    path: Text
+
+
+class Amount(Section):
     """How much privacy: epsilon, epsilon and delta, or rho."""
 
     epsilon: Number | None = None
@@ -63,75 +86,122 @@ class Amount(Part):
 
     def guarantee(self) -> Guarantee:
         """The amount as a guarantee; a positive one."""
-        if (self.epsilon is None) == (self.rho is None) or (self.rho is not None and self.delta is not None):
-            raise ParameterError("give { epsilon = ... }, { epsilon = ..., delta = ... } or { rho = ... }")
-        amount = self.rho if self.epsilon is None else self.epsilon
-        if amount is not None and not amount > 0:
-            raise ParameterError(
-                f"{'rho' if self.epsilon is None else 'epsilon'} must be above 0, got {amount!r}; "
-                "it says how much privacy may be spent, often between 0.01 and 2"
-            )
-        if self.rho is not None:
-            return Concentrated(self.rho)
-        assert self.epsilon is not None
-        return Pure(self.epsilon) if self.delta is None else Approximate(self.epsilon, self.delta)
+        amounts = self.model_dump(include={"epsilon", "delta", "rho"})
+        must_be_positive(amounts)
+        return guarantee_of(amounts)
 
 
-class Ledger(Part):
+class BudgetSection(Amount):
+    """What everything may cost, and whether releases that name no spend share in it, up to a total."""
+
+    split: Literal["auto"] | None = None
+    total: Amount | None = None
+
+
+class LedgerSection(Section):
     """Where charges are kept."""
 
     path: Text
 
 
-class Release(Part):
+class WeightSection(Section):
+    """A column of survey weights, and how much the release counts among those that share the budget."""
+
+    column: Text
+    share: Number
+
+
+class ReleaseSection(Section):
     """What to publish."""
 
     query: Text
-    spend: Amount
+    spend: Amount | None = None
+    within: object = None
+    level: Number | None = None
+    weight: Number | Text | WeightSection | None = None
     name: Text | None = None
+    mechanism: Text | None = None
+    adding_up: StrictBool = False
     column: Text | None = None
-    by: Any = None
+    by: object = None
     where: Text | dict[str, Any] | None = None
+    per_person: dict[str, Any] | None = None
     probabilities: list[Number] | None = None
+    bars: StrictBool | None = None
     k: StrictInt | None = None
     workload: list[Any] | None = None
     details: dict[str, Any] = Field(default_factory=dict, repr=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _gathered(cls, record: Any) -> Any:
+    def _gathered(cls, record: object) -> Any:
         """What a kind of query carries besides is that kind's to check."""
-        if not isinstance(record, dict) or not isinstance(kind := record.get("query"), str) or kind not in DETAILS:
-            if isinstance(record, dict) and isinstance(kind := record.get("query"), str):
-                must_be_known(kind)  # before the parts that another kind would have
+        if not isinstance(record, dict) or not isinstance(kind := record.get("query"), str):
             return record
-        details = {
-            name: value for name, value in record.items() if name not in ("query", "spend", "name", "by", "where")
-        }
+        must_be_known(kind)  # before the parts that another kind would have
+        if kind == "workload" or (kind in grouped() and kind not in COMPOSED):
+            return record  # whose parts are all named above
+        details = {name: value for name, value in record.items() if name not in SHARED}
         return {name: value for name, value in record.items() if name not in details} | {"details": details}
+
+    @property
+    def shares(self) -> bool:
+        """Whether it names neither what it costs nor what error it may have."""
+        return self.spend is None and self.within is None
 
     def question(self) -> Query:
         """The query that is described."""
-        parts = self.model_dump(exclude_none=True, exclude={"name", "spend", "details"})
-        return Query.from_record({**parts, **self.details})
+        parts = self.model_dump(exclude_none=True, exclude={*PAID, "details"})
+        column = self.weight.column if isinstance(self.weight, WeightSection) else self.weight
+        weighed = {"weight": column} if isinstance(column, str) else {}
+        query = Query.from_record({**parts, **weighed, **self.details})
+        must_have_program(query)
+        return query
+
+    @property
+    def importance(self) -> float | None:
+        """Its weight among the releases that share the budget, where one is given."""
+        given = self.weight.share if isinstance(self.weight, WeightSection) else self.weight
+        return given if isinstance(given, float) else None
 
 
-class Document(Part):
+class Document(Section):
     """The whole document."""
 
     format: Literal["sfumato-plan/1", "sfumato-plan/2"]
-    table: Table
+    table: TableSection
     columns: dict[str, dict[str, Any]]
-    budget: Amount
-    release: list[Release] = Field(min_length=1)
-    ledger: Ledger | None = None
+    budget: BudgetSection
+    release: list[ReleaseSection] = Field(min_length=1)
+    ledger: LedgerSection | None = None
+    allow: list[Text] = Field(default_factory=list)
+    people: PeopleSection | None = None
+    attributes: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _people_have_attributes(self) -> Document:
+        if (self.people is None) != (not self.attributes):
+            raise ValueError("[people] says where the table of people is, and [attributes.NAME] what of it is declared")
+        return self
 
     @model_validator(mode="after")
     def _as_its_format_says(self) -> Document:
         if self.format == FORMER:
+            if self.budget.split or any(r.within is not None or r.importance is not None for r in self.release):
+                raise ValueError(f"split, within and weight are not known in {FORMER}; write format = {FORMAT!r}")
+            if self.people is not None:
+                raise ValueError(f"people is not known in {FORMER}; write format = {FORMAT!r}")
+            if any("from" in described for described in self.columns.values()):
+                raise ValueError(f"derived columns (from) are not known in {FORMER}; write format = {FORMAT!r}")
+            if self.allow:
+                raise ValueError(f"allow is not known in {FORMER}; write format = {FORMAT!r}")
             for name in ("version", "quoted_lines"):
                 if getattr(self.table, name):
                     raise ValueError(f"table.{name} is not known in {FORMER}; write format = {FORMAT!r}")
+            if any(release.mechanism for release in self.release):
+                raise ValueError(f"mechanism is not known in {FORMER}; write format = {FORMAT!r}")
+            if any(release.per_person is not None for release in self.release):
+                raise ValueError(f"per_person is not known in {FORMER}; write format = {FORMAT!r}")
             if any(isinstance(release.where, dict) for release in self.release):
                 raise ValueError(f"where is a text in {FORMER}; write format = {FORMAT!r}")
         return self

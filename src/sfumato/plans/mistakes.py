@@ -8,9 +8,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from sfumato.plans.document import Amount, Document, Ledger, Person, Release, Table
+from sfumato.plans.document import (
+    Amount,
+    BudgetSection,
+    Document,
+    LedgerSection,
+    PersonSection,
+    ReleaseSection,
+    TableSection,
+)
 
-__all__ = ["ADVICE", "BLANK", "blanks", "mistake", "screen"]
+__all__ = ["ADVICE", "BLANK", "blanks", "mistake", "screen", "unpaid"]
 
 BLANK = "FILL IN"
 SHOWN = 6  # mistakes on one screen
@@ -18,7 +26,7 @@ SHOWN = 6  # mistakes on one screen
 ADVICE = "replace each by what you know about the table in public, never by what you read in it"
 
 
-def blanks(value: Any, path: tuple[Any, ...]) -> Iterator[str]:
+def blanks(value: object, path: tuple[Any, ...]) -> Iterator[str]:
     """The places that a draft left open."""
     if isinstance(value, str) and value.startswith(BLANK):
         yield _place(path, {})
@@ -32,7 +40,7 @@ def blanks(value: Any, path: tuple[Any, ...]) -> Iterator[str]:
 
 def _place(path: tuple[Any, ...], record: Mapping[str, Any]) -> str:
     """A location of the document as a person would say it."""
-    parts = [part for part in path if part not in ("row", "Person") and not str(part).startswith("literal[")]
+    parts = [part for part in path if part not in ("row", "PersonSection") and not str(part).startswith("literal[")]
     if len(parts) > 1 and parts[0] == "release" and isinstance(parts[1], int):
         releases = record.get("release", [])
         held = releases[parts[1]] if parts[1] < len(releases) else {}
@@ -52,6 +60,7 @@ _FIXES = {
 }
 _WANTED = {
     "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
     "string_type": "must be a text",
     "list_type": "must be a list",
     "dict_type": "must be a table of key = value",
@@ -68,8 +77,6 @@ def mistake(detail: dict[str, Any], record: Mapping[str, Any]) -> str:
     last = place.replace(", ", ".").split(".")[-1]
     if kind == "missing":
         fix = _FIXES.get(place, f"add {last} = ...")
-        if last == "spend":
-            fix = "add spend = { epsilon = ... } (or epsilon and delta, or rho)"
         return f"{place} is missing; {fix}"
     if kind == "extra_forbidden":
         known = ", ".join(_known(path))
@@ -78,13 +85,29 @@ def mistake(detail: dict[str, Any], record: Mapping[str, Any]) -> str:
         return f"{place} {detail['ctx']['error']}"
     if place in _FIXES:
         return f"{place} cannot be read; {_FIXES[place]}"
-    return f"{place} {_WANTED.get(kind, 'has the wrong form')}, got {detail['input']!r:.60}"
+    wanted = _WANTED.get(kind, "has the wrong form")
+    if kind == "literal_error":
+        wanted = f"must be {detail['ctx']['expected']}"
+    return f"{place} {wanted}, got {detail['input']!r:.60}"
+
+
+def unpaid(record: Mapping[str, Any]) -> list[str]:
+    """The releases that say neither what they cost nor what error they may have, where they do not share a budget."""
+    budget, releases = record.get("budget"), record.get("release")
+    if (isinstance(budget, Mapping) and "split" in budget) or not isinstance(releases, list):
+        return []
+    fix = 'add spend = { epsilon = ... } (or epsilon and delta, or rho), or within = ..., or split = "auto" to [budget]'
+    return [
+        f"{_place(('release', place, 'spend'), record)} is missing; {fix}"
+        for place, release in enumerate(releases)
+        if isinstance(release, Mapping) and not release.keys() & {"spend", "within"}
+    ]
 
 
 def _known(path: tuple[Any, ...]) -> list[str]:
     models: dict[str, type[BaseModel]] = {
-        "table": Table, "budget": Amount, "ledger": Ledger, "release": Release, "spend": Amount,
-        "unit": Person,
+        "table": TableSection, "budget": BudgetSection, "ledger": LedgerSection, "release": ReleaseSection,
+        "spend": Amount, "unit": PersonSection, "total": Amount,
     }  # fmt: skip
     named = [part for part in path[:-1] if part in models]
     fields = (models[named[-1]] if named else Document).model_fields

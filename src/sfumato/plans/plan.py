@@ -16,29 +16,59 @@ from typing import Any
 from pydantic import ValidationError
 
 from sfumato import arguments
+from sfumato.cards import Card, Shown
 from sfumato.errors import SchemaError, SfumatoError
-from sfumato.plans.document import FORMAT, FORMER, Document
-from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen
+from sfumato.ledger.names import versioned
+from sfumato.plans.document import FORMAT, FORMER, BudgetSection, Document, ReleaseSection
+from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen, unpaid
+from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
-from sfumato.queries import Query, bind
-from sfumato.schema import Schema, named_after
-from sfumato.spaces import space_from
+from sfumato.queries import Query, Question, bind
+from sfumato.queries.adding import must_add_up
+from sfumato.queries.formulas import formula
+from sfumato.spaces import SPACES, space_from
+from sfumato.spaces.schema import Schema, named_after
+from sfumato.visible import visible
+
+LEVEL = 0.95  # of targets, unless another is said
 
 __all__ = ["Plan", "PlannedRelease", "read_plan", "write_plan"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRelease:
-    """One release of a plan: its name, the question, and what it may cost."""
+    """One release of a plan: its name, the question, what it may cost, and a mechanism where one was chosen.
+
+    Where no spend is given, `within` says what error it may have, or it shares in the plan's budget by its weight; a
+    spend beside `within` is a ceiling.
+    """
 
     name: str
     query: Query
-    spend: Guarantee
+    spend: Guarantee | None
+    mechanism: str | None = None
+    within: float | str | None = None
+    level: float = 0.95
+    weight: float = 1.0
+    members: tuple[tuple[str, Query], ...] = ()  # the releases that are measured together as this one
+
+    @property
+    def priced(self) -> str:
+        """What it may cost or err by, in a few words."""
+        if self.within is not None:
+            return f"within {self.within}"
+        return "a share of the budget" if self.spend is None else repr(self.spend)
+
+    @property
+    def paid(self) -> Guarantee:
+        """The spend, where it is settled."""
+        assert self.spend is not None
+        return self.spend
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(Shown):
     """A checked plan.  Paths are resolved against the plan's own directory."""
 
     path: Path
@@ -47,22 +77,44 @@ class Plan:
     schema: Schema
     budget: Guarantee
     ledger: Path
+    allow: frozenset[str]
     releases: tuple[PlannedRelease, ...]
+    split: bool = False  # whether releases without a spend share in the budget
+    total: Guarantee | None = None  # what all of them may cost together, where that is not the budget
+    people: Path | None = None  # the table of people, where the other one holds events
+    adding_up: frozenset[str] = frozenset()  # the releases that are also written as whole numbers that add up
+
+    def __repr__(self) -> str:
+        return f"Plan({str(self.path)!r}: {len(self.releases)} releases of {self.schema.dataset!r}, {self.budget!r})"
+
+    def card(self) -> Card:
+        """What is published of what, and at what cost."""
+        rows = [(visible(one.name), visible(one.query.name), one.priced) for one in self.releases]
+        facts = {
+            "table": visible(str(self.table)),
+            "protects": self.schema.words(),
+            "budget": self.budget.words().format(unit=self.schema.words()),
+            "ledger": visible(str(self.ledger)),
+        }
+        return Card(visible(str(self.path)), facts, ("release", "question", "spend"), rows)
 
     def release(self, name: str) -> PlannedRelease:
         """The release of that name."""
         for release in self.releases:
-            if release.name == name:
+            if release.name in (name, versioned(name, self.schema.version)):
                 return release
         known = ", ".join(repr(release.name) for release in self.releases)
         raise SchemaError(f"{self.path}: there is no release {name!r}; the plan has {known}")
 
 
-def read_plan(path: str | Path) -> Plan:
-    """The plan in a TOML or JSON file, checked as far as public quantities go."""
+def read_plan(path: str | Path, version: str | None = None) -> Plan:
+    """The plan in a TOML or JSON file, checked as far as public quantities go; for another version, where one is said.
+
+    In the paths of tables `{version}` stands for the version.
+    """
     place = arguments.path("path", path)
     try:
-        return _read(place, _parsed(place))
+        return _read(place, _parsed(place) if version is None else _of_version(_parsed(place), version))
     except RecursionError:
         raise SchemaError(f"the plan {place} nests its parts too deeply; compare with docs/formats/plan.md") from None
 
@@ -71,12 +123,20 @@ def _read(place: Path, record: dict[str, Any]) -> Plan:
     left_open = list(blanks(record, ()))
     if left_open:
         raise SchemaError(screen(place, left_open, f"still says {BLANK!r}; {ADVICE}"))
+    found = unpaid(record)
     try:
         document = Document.model_validate(record)
     except ValidationError as error:
-        mistakes = [mistake(dict(detail), record) for detail in error.errors(include_url=False)]
-        raise SchemaError(screen(place, mistakes)) from None
+        found = [*(mistake(dict(detail), record) for detail in error.errors(include_url=False)), *found]
+    if found:
+        raise SchemaError(screen(place, found))
     return _checked(place, document)
+
+
+def _of_version(record: dict[str, Any], version: str) -> dict[str, Any]:
+    """The document with another version."""
+    table = record.get("table")
+    return {**record, "table": {**table, "version": version}} if isinstance(table, dict) else record
 
 
 def write_plan(plan: Plan, path: str | Path) -> Path:
@@ -87,25 +147,46 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     named = ("dataset", "version", "adjacency", "size", "quoted_lines")
     kept: dict[str, Any] = {name: schema[name] for name in named if name in schema}
     table: dict[str, Any] = {**kept, "unit": unit, "table": plan.table_name}
+    people = {} if plan.people is None else {"path": os.path.relpath(plan.people, place.parent)}
+    held = {name: schema["columns"][name] for name in plan.schema.people} if people else {}
     record: dict[str, Any] = {
         "format": FORMAT,
         "table": {"path": os.path.relpath(plan.table, place.parent)} | table,
-        "columns": schema["columns"],
-        "budget": _amount(plan.budget),
+        "columns": {name: space for name, space in schema["columns"].items() if name not in held}
+        | schema.get("derived", {}),
+        **({"people": people, "attributes": held} if people else {}),
+        "budget": plan.budget.parts() | _shared(plan),
+        **({"allow": sorted(plan.allow)} if plan.allow else {}),
         "ledger": {"path": os.path.relpath(plan.ledger, place.parent)},
-        "release": [{"name": r.name, **r.query.to_record(), "spend": _amount(r.spend)} for r in plan.releases],
+        "release": [_release_record(release, release.name in plan.adding_up) for release in plan.releases],
     }
     place.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return place
 
 
-def _amount(claim: Guarantee) -> dict[str, float]:
-    return {name: getattr(claim, name) for name in ("epsilon", "delta", "rho") if hasattr(claim, name)}
+def _shared(plan: Plan) -> dict[str, object]:
+    total = {} if plan.total is None else {"total": plan.total.parts()}
+    return {"split": "auto", **total} if plan.split else {}
+
+
+def _release_record(release: PlannedRelease, adding_up: bool) -> dict[str, object]:
+    asked = release.query.to_record()
+    share = {"column": asked["weight"], "share": release.weight} if "weight" in asked else release.weight
+    said = {
+        "mechanism": release.mechanism,
+        "within": release.within,
+        "level": None if release.level == LEVEL else release.level,
+        "weight": None if release.weight == 1 else share,
+        "spend": None if release.spend is None else release.spend.parts(),
+        "adding_up": adding_up or None,
+    }
+    given = {name: value for name, value in said.items() if value is not None}
+    return {"name": release.name, **asked, **given}
 
 
 def _parsed(place: Path) -> dict[str, Any]:
     try:
-        text = place.read_text(encoding="utf-8")
+        text = place.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise SchemaError(f"there is no plan {place}; write one with: sfumato draft FILE --out {place}") from None
     except (OSError, UnicodeDecodeError):
@@ -123,54 +204,116 @@ def _parsed(place: Path) -> dict[str, Any]:
 def _checked(place: Path, document: Document) -> Plan:
     schema = _schema(place, document)
     budget = _at(place, "budget", document.budget.guarantee)
+    allow = _at(place, "allow", lambda: assumed(document.allow))
     releases: list[PlannedRelease] = []
+    adding_up: set[str] = set()
     for number, described in enumerate(document.release, start=1):
         where = f"release {number}" + (f' ("{described.name}")' if described.name else "")
-        query = _at(place, where, described.question)
-        _at(place, where, lambda query=query: bind(query, schema))
-        spend = _at(place, f"{where}, spend", described.spend.guarantee)
-        _at(place, f"{where}, spend", lambda spend=spend: filter_for(budget).amounts(spend))
-        releases.append(PlannedRelease(described.name or query.name, query, spend))
+        releases.append(_release(place, where, described, schema, document.budget, budget))
+        if described.adding_up:
+            _at(place, f"{where}, adding_up", lambda: must_add_up(releases[-1].query))
+            adding_up.add(releases[-1].name)
         if any(release.name == releases[-1].name for release in releases[:-1]):
             raise SchemaError(f"{place}: {where}: the name {releases[-1].name!r} occurs twice; name each release once")
+    total = None if document.budget.total is None else _at(place, "budget.total", document.budget.total.guarantee)
+    if total is not None and (document.budget.split is None or total.names() != budget.names()):
+        raise SchemaError(f'{place}: budget.total stands beside split = "auto", and is of the same kind as the budget')
     table, kept = document.table, document.ledger.path if document.ledger else f"{schema.dataset}.ledger"
     return Plan(
         path=place,
-        table=_at(place, "table.path", lambda: arguments.path("path", place.parent / table.path)),
+        table=_at(place, "table.path", lambda: _file(place, table.path, schema)),
         table_name=table.table,
         schema=schema,
         budget=budget,
         ledger=_at(place, "ledger.path", lambda: arguments.path("path", place.parent / kept)),
+        allow=allow,
         releases=tuple(releases),
+        split=document.budget.split is not None,
+        total=total,
+        people=None
+        if document.people is None
+        else _at(place, "people.path", lambda path=document.people.path: _file(place, path, schema)),
+        adding_up=frozenset(adding_up),
     )
+
+
+def _file(place: Path, written: str, schema: Schema) -> Path:
+    """A table's file; `{version}` in its name is the table's version."""
+    if "{version}" in written and schema.version is None:
+        raise SchemaError("the path holds {version}; say which with version = ... in [table], or with --version")
+    return arguments.path("path", place.parent / written.replace("{version}", schema.version or ""))
+
+
+def _release(
+    place: Path, where: str, described: ReleaseSection, schema: Schema, section: BudgetSection, budget: Guarantee
+) -> PlannedRelease:
+    """One release, with what it costs or may err by."""
+    query = _at(place, where, described.question)
+    question = _at(place, where, lambda: bind(query, schema))
+    spend = None if described.spend is None else _at(place, f"{where}, spend", described.spend.guarantee)
+    if spend is not None:
+        _at(place, f"{where}, spend", lambda: filter_for(budget).amounts(spend))
+    level = LEVEL if described.level is None else _at(place, where, lambda: arguments.level(described.level))
+    within = _at(place, where, lambda: _target(described.within, question, level))
+    if described.level is not None and within is None:
+        raise SchemaError(f"{place}: {where}: level stands beside within, and says how likely the error is within it")
+    given = described.importance
+    weight = 1.0 if given is None else _at(place, where, lambda: arguments.weight(given))
+    if given is not None and (section.split is None or not described.shares):
+        raise SchemaError(
+            f'{place}: {where}: weight is for releases that share in a budget with split = "auto", '
+            "so beside no spend and no within"
+        )
+    name = versioned(described.name or question.name, schema.version)
+    return PlannedRelease(name, query, spend, described.mechanism, within, level, weight)
+
+
+def _target(within: object, question: Question, level: float) -> float | str | None:
+    """The target as it was written, checked."""
+    if within is None:
+        return None
+    from sfumato.accuracy.targets import target_of  # mechanisms, which a plan without targets needs not
+
+    target_of(within, question, level)
+    return within if isinstance(within, str) else arguments.number("within", within)
 
 
 def _schema(place: Path, document: Document) -> Schema:
     table = document.table
-    for name, described in document.columns.items():
+    both = document.columns.keys() & document.attributes.keys()
+    if both:
+        raise SchemaError(f"{place}: {min(both)!r} is declared of events and of people; rename it in one of the tables")
+    for name, described in {**document.columns, **document.attributes}.items():
         _must_have_bounds(place, name, described)
-        _at(place, f"columns.{name}", lambda name=name, described=described: space_from(dict(described), name))
+        space = {part: value for part, value in described.items() if part != "from"}
+        _at(place, f"columns.{name}", lambda name=name, space=space: space_from(space, name))
+    stored = {name: described for name, described in document.columns.items() if "from" not in described}
     record = {
-        "dataset": table.dataset or _at(place, "table.dataset", lambda: named_after(Path(table.path))),
+        "dataset": table.dataset or _at(place, "table.dataset", lambda: _dataset(table.path)),
         "unit": None if table.unit == "row" else {"column": table.unit.column, "rows": table.unit.rows},
         "adjacency": table.adjacency,
         "size": table.size,
         "version": table.version,
         "quoted_lines": table.quoted_lines,
-        "columns": document.columns,
+        "columns": {**stored, **document.attributes},
+        "derived": {name: described for name, described in document.columns.items() if "from" in described},
+        "people": list(document.attributes),
     }
     schema: Schema = _at(place, "table", lambda: Schema.from_record(record))
+    for name in schema.derived:
+        _at(place, f"columns.{name}", lambda name=name: formula(schema, name))
     return schema
 
 
+def _dataset(path: str) -> str:
+    if "{version}" in path:
+        raise SchemaError("the path holds {version}, so that each version is another file: say dataset = ...")
+    return named_after(Path(path))
+
+
 def _must_have_bounds(place: Path, name: str, described: Mapping[str, Any]) -> None:
-    needed = {
-        "interval": ("low", "high"),
-        "integers": ("low", "high"),
-        "categories": ("values",),
-        "subsets": ("of", "cap"),
-    }
-    for part in needed.get(str(described.get("type")), ()):
+    space = SPACES.get(str(described.get("type")))
+    for part in space.needed if space is not None else ():
         if part not in described:
             raise SchemaError(
                 f"{place}: columns.{name}: {part} is missing; declare {part} = ... from what is public about the "

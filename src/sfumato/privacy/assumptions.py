@@ -12,6 +12,8 @@ ASSUMPTIONS = {
     "mixing": "the random walk that drew the noise has reached its stationary law",
     "real-arithmetic": "floating-point noise behaves like the real-valued noise of the proof",
     "honest-reports": "the stated number of reports come from people who follow the protocol",
+    "declared-sensitivity": "one unit moves a score by no more than the steward declared, which is not checked",
+    "fixed-dates": "a row keeps its date in every version of the table that holds it, and changes no other row",
 }
 
 

@@ -18,9 +18,11 @@ Proof: docs/proofs/privacy-filters.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import ceil_float, exact, round_up
@@ -62,6 +64,7 @@ class PureFilter:
     """Epsilons add; only pure charges are admitted."""
 
     budget: Pure
+    no_batches: ClassVar[str] = "a pure budget has no delta, without which epsilons simply add up"
 
     def amounts(self, claim: Guarantee) -> Amounts:
         """What one charge adds to the total."""
@@ -71,6 +74,14 @@ class PureFilter:
                 "spend Pure(epsilon), or open the ledger with an Approximate or Concentrated budget"
             )
         return (units(claim.epsilon),)
+
+    def batch(self, claim: Guarantee, claims: Sequence[Guarantee]) -> Amounts:
+        """What several releases fixed in advance cost together: no less than their sum, so that is not offered."""
+        raise ParameterError(f"a batch needs an approximate budget: {self.no_batches}; charge each release by itself")
+
+    def spare(self, total: Amounts, first: Amounts | None = None) -> float:
+        """The delta that a batch may take: there is none."""
+        return 0.0
 
     def admits(self, total: Amounts, first: Amounts | None = None) -> bool:
         """Whether a history with this total is within the budget."""
@@ -95,6 +106,7 @@ class ApproximateFilter:
     """
 
     budget: Approximate
+    no_batches: ClassVar[str] = ""
 
     def amounts(self, claim: Guarantee) -> Amounts:
         """What one charge adds to the total."""
@@ -104,6 +116,27 @@ class ApproximateFilter:
         delta = self._deltas(claim.delta) if isinstance(claim, Approximate) else 0
         parts = (units(claim.epsilon), delta, units(pure_to_concentrated(claim.epsilon)))
         return (*parts, 0, 1 if any(parts) else 0)
+
+    def batch(self, claim: Guarantee, claims: Sequence[Guarantee]) -> Amounts:
+        """What several releases fixed in advance, with these claims, cost if together they meet `claim`.
+
+        They have both: the epsilon of the claim, and the sum of their own rhos; the claim's delta pays for either.
+        """
+        own = sum((exact(one.delta) for one in claims if isinstance(one, Approximate)), Fraction(0))
+        if not isinstance(claim, Approximate) or own > exact(claim.delta):
+            raise ParameterError(
+                f"a batch is charged as Approximate(epsilon, delta), with at least the deltas of its releases, "
+                f"got {claim!r}"
+            )
+        epsilon, delta, _, _, _ = self.amounts(claim)
+        rho = sum(self.amounts(one)[2] for one in claims)
+        return (epsilon, delta, rho, 0, 1)
+
+    def spare(self, total: Amounts, first: Amounts | None = None) -> float:
+        """The delta that a batch may take and leave every route open that is open now."""
+        route = "either" if first is None else self._route(first)
+        most = {"either": (TAIL - 1) * self._most // TAIL, "epsilons": self._most, "rhos": 0}[route]
+        return max(0, most - total[1]) / UNIT
 
     def admits(self, total: Amounts, first: Amounts | None = None) -> bool:
         """Whether a history with this total, whose first charge cost `first`, is within the budget."""
@@ -168,6 +201,7 @@ class ConcentratedFilter:
     """Rhos add; a pure charge counts as epsilon tanh(epsilon / 2)."""
 
     budget: Concentrated
+    no_batches: ClassVar[str] = "under a concentrated budget rhos add up as they are"
 
     def amounts(self, claim: Guarantee) -> Amounts:
         """What one charge adds to the total."""
@@ -179,6 +213,14 @@ class ConcentratedFilter:
         if isinstance(claim, Pure):
             return (units(pure_to_concentrated(claim.epsilon)),)
         return (units(claim.rho),)
+
+    def batch(self, claim: Guarantee, claims: Sequence[Guarantee]) -> Amounts:
+        """What several releases fixed in advance cost together: rhos add up already, so that is not offered."""
+        raise ParameterError(f"a batch needs an approximate budget: {self.no_batches}; charge each release by itself")
+
+    def spare(self, total: Amounts, first: Amounts | None = None) -> float:
+        """The delta that a batch may take: there is none."""
+        return 0.0
 
     def admits(self, total: Amounts, first: Amounts | None = None) -> bool:
         """Whether a history with this total is within the budget."""

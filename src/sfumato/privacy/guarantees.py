@@ -3,28 +3,35 @@
 A guarantee is what holds between neighbors at distance 1; `group(k)` is what then holds at distance
 k, `implies` says whether it is enough for a target, `statement` is what follows for every event, and
 `words` says it to a lawyer.  Names of assumptions travel with the claim and are united when claims compose.
+
+What is spent (`GUARANTEES`, the closed list) says besides what a mechanism may do with it: `pure_within` and
+`concentrated_within` are the greatest epsilon and rho whose claims meet it (0 if none does), `takes_normal` whether
+noise of unbounded loss can, `counts_rho` whether it is counted in rho rather than in epsilon; `pure_epsilon` and
+`concentrated_rho` are the least that it implies (infinite if none).  Nobody else asks a guarantee for its class.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.numeric import round_up, shown_down, shown_up
-from sfumato.privacy.assumptions import ASSUMPTIONS, assumed
 from sfumato.privacy.conversions import (
+    concentrated_for,
     concentrated_to_approximate,
+    pure_for,
     pure_to_concentrated,
     renyi_to_approximate,
 )
-from sfumato.privacy.statements import STATED_DELTA, EveryEvent, HardToTell, Statement
+from sfumato.privacy.parts import Parts, group_size
+from sfumato.privacy.statements import STATED_DELTA, EveryEvent, HardToTell
 
 __all__ = [
     "CLAIMS",
     "GUARANTEES",
+    "SYMBOLS",
     "Approximate",
     "Claim",
     "Concentrated",
@@ -34,12 +41,13 @@ __all__ = [
     "Renyi",
     "claim_from",
     "guarantee_from",
+    "guarantee_of",
     "to_record",
 ]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Pure:
+class Pure(Parts):
     """Epsilon-DP: no output becomes more than e^epsilon times likelier through one unit.
 
     >>> Pure(0.5)
@@ -49,18 +57,10 @@ class Pure:
     """
 
     epsilon: float
-    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_amount("epsilon", self.epsilon)
-        object.__setattr__(self, "assumptions", assumed(self.assumptions))
-
-    def __repr__(self) -> str:
-        return _show(self, epsilon=self.epsilon)
 
     def group(self, distance: int) -> Pure:
         """What holds for `distance` units together."""
-        epsilon = _group_size(distance) * self.epsilon
+        epsilon = group_size(distance) * self.epsilon
         return Pure(epsilon if distance <= 1 else round_up(epsilon), assumptions=self.assumptions)
 
     def implies(self, target: Claim) -> bool:
@@ -78,17 +78,31 @@ class Pure:
             case _:
                 return self.epsilon <= target.epsilon
 
+    @property
+    def delta(self) -> float:
+        """Nothing is given up."""
+        return 0.0
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Its own."""
+        return self.epsilon
+
+    def pure_within(self) -> float:
+        """Its own epsilon."""
+        return self.epsilon
+
     def statement(self) -> EveryEvent:
         """What holds for every event."""
         return EveryEvent(self.epsilon)
 
-    def words(self) -> str:
-        """The claim in one sentence."""
-        return _sentence(self, f"pure differential privacy with epsilon = {shown_up(self.epsilon, 6)}")
+    def title(self) -> str:
+        """The kind of privacy, and its numbers."""
+        return f"pure differential privacy with epsilon = {shown_up(self.epsilon, 6)}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Approximate:
+class Approximate(Parts):
     """(epsilon, delta)-DP: no event becomes likelier through one unit than e^epsilon times what it was, plus delta.
 
     >>> Approximate(1.0, 1e-6).group(2).delta < 4e-6
@@ -97,20 +111,10 @@ class Approximate:
 
     epsilon: float
     delta: float
-    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_amount("epsilon", self.epsilon)
-        if not (isinstance(self.delta, int | float) and 0 <= self.delta < 1):
-            raise ParameterError(f"delta must lie in [0, 1), got {self.delta!r}")
-        object.__setattr__(self, "assumptions", assumed(self.assumptions))
-
-    def __repr__(self) -> str:
-        return _show(self, epsilon=self.epsilon, delta=self.delta)
 
     def group(self, distance: int) -> Approximate:
         """What holds for `distance` units together: delta grows by 1 + e^eps + ... + e^((k-1) eps)."""
-        k = _group_size(distance)
+        k = group_size(distance)
         if k <= 1:
             return Approximate(k * self.epsilon, k * self.delta, assumptions=self.assumptions)
         if k * self.epsilon > 700:
@@ -130,18 +134,40 @@ class Approximate:
             return self.epsilon <= target.epsilon and self.delta <= target.delta
         return self.delta == 0 and Pure(self.epsilon, assumptions=self.assumptions).implies(target)
 
+    @property
+    def takes_normal(self) -> bool:
+        """Where delta pays for the tail."""
+        return self.delta > 0
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Its own, if delta is 0."""
+        return math.inf if self.delta else self.epsilon
+
+    def pure_within(self) -> float:
+        """Its own epsilon: delta is left unspent."""
+        return self.epsilon
+
+    def concentrated_within(self) -> float:
+        """The greatest rho whose conversion at delta is within epsilon."""
+        return concentrated_for(self.epsilon, self.delta) if self.delta else 0.0
+
+    def at_rho(self, rho: float) -> Approximate:
+        """By the best order for its delta."""
+        return Approximate(concentrated_to_approximate(rho, self.delta), self.delta, assumptions=self.assumptions)
+
     def statement(self) -> EveryEvent:
         """What holds for every event."""
         return EveryEvent(self.epsilon, self.delta)
 
-    def words(self) -> str:
-        """The claim in one sentence."""
+    def title(self) -> str:
+        """The kind of privacy, and its numbers."""
         amounts = f"epsilon = {shown_up(self.epsilon, 6)}, delta = {shown_up(self.delta, 3)}"
-        return _sentence(self, f"approximate differential privacy with {amounts}")
+        return f"approximate differential privacy with {amounts}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Concentrated:
+class Concentrated(Parts):
     """Zero-concentrated DP: every Renyi divergence of order a is at most a rho.  [BunSteinke2016]
 
     >>> Concentrated(0.1).group(3)
@@ -149,18 +175,10 @@ class Concentrated:
     """
 
     rho: float
-    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_amount("rho", self.rho)
-        object.__setattr__(self, "assumptions", assumed(self.assumptions))
-
-    def __repr__(self) -> str:
-        return _show(self, rho=self.rho)
 
     def group(self, distance: int) -> Concentrated:
         """What holds for `distance` units together: rho grows with the square."""
-        rho = _group_size(distance) ** 2 * self.rho
+        rho = group_size(distance) ** 2 * self.rho
         return Concentrated(rho if distance <= 1 else round_up(rho), assumptions=self.assumptions)
 
     def implies(self, target: Claim) -> bool:
@@ -177,21 +195,48 @@ class Concentrated:
             case _:
                 return self.rho == 0
 
+    @property
+    def takes_normal(self) -> bool:
+        """Normal noise attains it."""
+        return self.rho > 0
+
+    @property
+    def counts_rho(self) -> bool:
+        """It is counted in rho."""
+        return True
+
+    @property
+    def concentrated_rho(self) -> float:
+        """Its own."""
+        return self.rho
+
+    def pure_within(self) -> float:
+        """The greatest epsilon with epsilon tanh(epsilon / 2) at most rho."""
+        return pure_for(self.rho)
+
+    def concentrated_within(self) -> float:
+        """Its own rho."""
+        return self.rho
+
+    def at_rho(self, rho: float) -> Concentrated:
+        """That rho."""
+        return Concentrated(rho, assumptions=self.assumptions)
+
     def statement(self) -> EveryEvent:
         """What follows for every event at `STATED_DELTA`."""
         if self.rho == 0:
             return EveryEvent(0.0)
         return EveryEvent(concentrated_to_approximate(self.rho, STATED_DELTA), STATED_DELTA)
 
-    def words(self) -> str:
-        """The claim in one sentence."""
+    def title(self) -> str:
+        """The kind of privacy, and its numbers."""
         said = self.statement()
         implied = f", hence epsilon = {shown_up(said.epsilon, 4)} at delta = {said.delta:g}" if self.rho else ""
-        return _sentence(self, f"zero-concentrated differential privacy with rho = {shown_up(self.rho, 6)}{implied}")
+        return f"zero-concentrated differential privacy with rho = {shown_up(self.rho, 6)}{implied}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Renyi:
+class Renyi(Parts):
     """Renyi DP: the Renyi divergence of one order above 1 is at most epsilon.  [Mironov2017]
 
     >>> Renyi(8.0, 0.1).group(2)
@@ -200,21 +245,10 @@ class Renyi:
 
     order: float
     epsilon: float
-    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_amount("epsilon", self.epsilon)
-        _check_amount("order", self.order)
-        if self.order <= 1:
-            raise ParameterError(f"order must be above 1, got {self.order!r}")
-        object.__setattr__(self, "assumptions", assumed(self.assumptions))
-
-    def __repr__(self) -> str:
-        return _show(self, order=self.order, epsilon=self.epsilon)
 
     def group(self, distance: int) -> Renyi:
         """What holds for `distance` units: each doubling halves the order and triples epsilon."""
-        if _group_size(distance) == 0:
+        if group_size(distance) == 0:
             return Renyi(self.order, 0.0, assumptions=self.assumptions)
         doublings = (distance - 1).bit_length()
         if doublings and self.order < 2 ** (doublings + 1):
@@ -241,14 +275,14 @@ class Renyi:
             return EveryEvent(0.0)
         return EveryEvent(renyi_to_approximate(self.order, self.epsilon, STATED_DELTA), STATED_DELTA)
 
-    def words(self) -> str:
-        """The claim in one sentence."""
+    def title(self) -> str:
+        """The kind of privacy, and its numbers."""
         amounts = f"order {shown_down(self.order, 6)} with divergence at most {shown_up(self.epsilon, 6)}"
-        return _sentence(self, f"Renyi differential privacy of {amounts}")
+        return f"Renyi differential privacy of {amounts}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GaussianPrivacy:
+class GaussianPrivacy(Parts):
     """Gaussian DP: no test tells neighbors apart better than N(0, 1) from N(mu, 1).  [DongRothSu2022]
 
     >>> GaussianPrivacy(0.5).group(2).implies(Concentrated(0.51))
@@ -256,18 +290,10 @@ class GaussianPrivacy:
     """
 
     mu: float
-    assumptions: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_amount("mu", self.mu)
-        object.__setattr__(self, "assumptions", assumed(self.assumptions))
-
-    def __repr__(self) -> str:
-        return _show(self, mu=self.mu)
 
     def group(self, distance: int) -> GaussianPrivacy:
         """What holds for `distance` units together: mu grows with the distance."""
-        mu = _group_size(distance) * self.mu
+        mu = group_size(distance) * self.mu
         return GaussianPrivacy(mu if distance <= 1 else round_up(mu), assumptions=self.assumptions)
 
     def implies(self, target: Claim) -> bool:
@@ -282,10 +308,11 @@ class GaussianPrivacy:
 
                 return gaussian_delta(1.0, self.mu, target.epsilon) <= target.delta
             case _:
-                return Concentrated(self.concentrated(), assumptions=self.assumptions).implies(target)
+                return Concentrated(self.concentrated_rho, assumptions=self.assumptions).implies(target)
 
-    def concentrated(self) -> float:
-        """The concentrated parameter mu^2 / 2, which Gaussian noise attains."""
+    @property
+    def concentrated_rho(self) -> float:
+        """Half the square of mu, which Gaussian noise attains."""
         return round_up(self.mu * self.mu / 2, 2) if self.mu else 0.0
 
     def pure_within(self) -> float:
@@ -298,9 +325,9 @@ class GaussianPrivacy:
         """What holds for every test."""
         return HardToTell(self.mu)
 
-    def words(self) -> str:
-        """The claim in one sentence."""
-        return _sentence(self, f"Gaussian differential privacy with mu = {shown_up(self.mu, 6)}")
+    def title(self) -> str:
+        """The kind of privacy, and its numbers."""
+        return f"Gaussian differential privacy with mu = {shown_up(self.mu, 6)}"
 
 
 Guarantee = Pure | Approximate | Concentrated  # what is spent, and kept in ledgers
@@ -310,6 +337,7 @@ GUARANTEES: dict[str, type[Guarantee]] = {
     "approximate": Approximate,
     "concentrated": Concentrated,
 }
+SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "\N{GREEK SMALL LETTER RHO}"}
 CLAIMS: dict[str, type[Claim]] = {**GUARANTEES, "renyi": Renyi, "gaussian": GaussianPrivacy}
 
 
@@ -320,9 +348,7 @@ def to_record(claim: Claim) -> dict[str, object]:
     {'type': 'pure', 'epsilon': 0.5, 'assumptions': []}
     """
     name = next(name for name, kind in CLAIMS.items() if type(claim) is kind)
-    names = (part.name for part in fields(claim) if part.name != "assumptions")
-    amounts = {part: getattr(claim, part) for part in names}
-    return {"type": name, **amounts, "assumptions": sorted(claim.assumptions)}
+    return {"type": name, **claim.parts(), "assumptions": sorted(claim.assumptions)}
 
 
 def claim_from(record: dict[str, object]) -> Claim:
@@ -347,27 +373,15 @@ def guarantee_from(record: dict[str, object]) -> Guarantee:
     return claim
 
 
-def _check_amount(name: str, amount: float) -> None:
-    if not isinstance(amount, int | float) or arguments.number(name, amount) < 0:
-        raise ParameterError(f"{name} must be a finite number of at least 0, got {amount!r}")
+def guarantee_of(amounts: Mapping[str, float | None], assumptions: Iterable[str] = ()) -> Guarantee:
+    """The guarantee that has exactly these named numbers, as plans and commands give them; None is not given.
 
-
-def _group_size(distance: int) -> int:
-    if not (isinstance(distance, int) and distance >= 0):
-        raise ParameterError(f"distance must be a whole number of at least 0, got {distance!r}")
-    return distance
-
-
-def _show(claim: object, **amounts: float) -> str:
-    parts: Iterable[str] = (f"{name}={amount!r}" for name, amount in amounts.items())
-    assumptions = sorted(getattr(claim, "assumptions", ()))
-    tail = f", assumptions={assumptions}" if assumptions else ""
-    return f"{type(claim).__name__}({', '.join(parts)}{tail})"
-
-
-def _sentence(claim: Claim, title: str) -> str:
-    """The title, the statement with a place for the unit, and what it rests on."""
-    said: Statement = claim.statement()
-    reasons = [ASSUMPTIONS[name] for name in sorted(claim.assumptions)]
-    caveat = f" (assuming that {' and that '.join(reasons)})" if reasons else ""
-    return f"{title}: {said.words('{unit}')}{caveat}"
+    >>> guarantee_of({"epsilon": 1.0, "delta": 1e-6, "rho": None})
+    Approximate(epsilon=1.0, delta=1e-06)
+    """
+    given = {name: amount for name, amount in amounts.items() if amount is not None}
+    for kind in GUARANTEES.values():
+        if set(kind.names()) == set(given):
+            return kind(**given, assumptions=frozenset(assumptions))
+    ways = ", or ".join(" and ".join(kind.names()) for kind in GUARANTEES.values())
+    raise ParameterError(f"give how much privacy: {ways}; got {' and '.join(given) or 'nothing'}")

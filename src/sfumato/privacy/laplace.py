@@ -89,7 +89,7 @@ def discrete_laplace_delta(scale: float, sensitivity: int, epsilon: float) -> fl
         return 0.0
     count = math.ceil((sensitivity - Fraction(epsilon) / rate) / 2)  # losses (s - 2z)/b above epsilon
     first = -math.expm1(-min(ceil_float(count * rate), 1e4))
-    exponent = max(Fraction(epsilon) - (sensitivity - count) * rate, Fraction(-(10**4)))
+    exponent = min(max(Fraction(epsilon) - (sensitivity - count) * rate, Fraction(-(10**4))), Fraction(700))  # upwards
     second = -math.expm1(floor_float(exponent))
     ratio = math.exp(-min(ceil_float(rate), 1e4))
     slack = 8 * 2.0**-53 * (abs(first) + abs(second))

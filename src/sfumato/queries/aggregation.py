@@ -12,17 +12,35 @@ from dataclasses import dataclass
 from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Predicate
 
-__all__ = ["Aggregation", "Distinct", "Frequencies", "Measure", "Rows", "Statistic"]
+__all__ = ["Aggregation", "Distinct", "Frequencies", "Measure", "Rows", "Statistic", "asked_columns", "conditions_of"]
 
 POWERS = (0, 1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The sum of `t ** power` over the rows where `column` is present; no column: the number of rows."""
+    """The sum of `t ** power` over the rows where `column` is present; no column: the number of rows.
+
+    With a second column, the sum of `t ** power * u ** times_power` over the rows where both are present; with a
+    condition (bound to the schema), over those of them where it holds.
+    """
 
     column: str | None
     power: int = 0
+    times: str | None = None
+    times_power: int = 0
+    where: Predicate | None = None
+
+    @property
+    def factors(self) -> tuple[tuple[str, int], ...]:
+        """The columns, and the powers of them that are multiplied."""
+        named = ((self.column, self.power), (self.times, self.times_power))
+        return tuple((column, power) for column, power in named if column is not None)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about one column alone."""
+        return self.times is None and self.where is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +56,13 @@ class Aggregation:
 class Frequencies:
     """How often each value of `column` occurs in each cell: triples (cell, value, count), count > 0.
 
-    For a number the value is its lattice index; for a set, the position of each of its items.
+    For a number the value is its lattice index; for a set, the position of each of its items.  No column: how many
+    persons have each number of rows, the most that the unit's total lets count standing for more.
     """
 
     where: Predicate | None
     cells: Cells
-    column: str
+    column: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +78,29 @@ class Rows:
     """The coerced rows themselves, for the few questions that need them: whole numbers, streamed in batches.
 
     A number is its lattice index, a category its position among the declared ones, a set the bits of its items'
-    positions; -1 stands for missing.
+    positions; -1 stands for missing.  With `together`, those of a person follow one another.
     """
 
     where: Predicate | None
     columns: tuple[str, ...]
+    together: bool = False
 
 
 Statistic = Aggregation | Frequencies | Distinct | Rows
+
+
+def asked_columns(statistic: Statistic) -> set[str]:
+    """The columns whose values are added up, tested, counted or shown, keys and the condition apart."""
+    if isinstance(statistic, Rows):
+        return set(statistic.columns)
+    if not isinstance(statistic, Aggregation):
+        return set() if statistic.column is None else {statistic.column}
+    factors = {column for measure in statistic.measures for column, _ in measure.factors}
+    conditions = [measure.where for measure in statistic.measures if measure.where is not None]
+    return factors | {test.column for one in conditions for test in one.tests()}
+
+
+def conditions_of(statistic: Statistic) -> list[Predicate]:
+    """What rows are tested by, to count at all or in one of the measures."""
+    measures = statistic.measures if isinstance(statistic, Aggregation) else ()
+    return [one for one in (statistic.where, *(measure.where for measure in measures)) if one is not None]

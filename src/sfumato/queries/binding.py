@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from sfumato.errors import UnsupportedQuery
-from sfumato.queries.counts import Counts
-from sfumato.queries.grouping import Cells, Discovered, Key, bind_cells
+from sfumato.errors import SchemaError, UnsupportedQuery
+from sfumato.privacy.adjacency import Person
+from sfumato.queries.details import Grouped, a_kind
+from sfumato.queries.difference import Difference, DifferenceDetails
+from sfumato.queries.grouping import Discovered, bind_cells
 from sfumato.queries.keys import Keys
-from sfumato.queries.linear.workload import bind_workload
-from sfumato.queries.mean import Mean
-from sfumato.queries.popular import Popular
-from sfumato.queries.quantiles import Quantiles
+from sfumato.queries.kinds import grouped
+from sfumato.queries.limits import PerPerson
 from sfumato.queries.query import Query
+from sfumato.queries.question import Question
+from sfumato.queries.rows_per_person import RowsPerPersonDetails
 from sfumato.queries.total import Total
-from sfumato.queries.variance import Variance
-from sfumato.queries.vector import VectorQuestion, numeric_space
-from sfumato.schema import Schema
+from sfumato.queries.vector import VectorQuestion
+from sfumato.spaces.schema import Schema
 
-__all__ = ["QUESTIONS", "STAND_INS", "Question", "bind", "bind_discovered"]
+__all__ = ["bind", "limited"]
 
-Question = VectorQuestion | Quantiles | Popular | Keys
-
-QUESTIONS: dict[str, type[VectorQuestion] | type[Quantiles] | type[Popular]] = {
-    "count": Counts,
-    "histogram": Counts,
-    "sum": Total,
-    "mean": Mean,
-    "variance": Variance,
-    "quantiles": Quantiles,
-    "top": Popular,
-}
-
-STAND_INS = ("", " ")  # two keys stand for the unknown number of them, wherever only public quantities count
-WIDEST_SQUARED = 2**30  # the square of a wider range, times a row, would not fit in 64 bits
+MOST_STEPS = 2**62  # a person's total, counted from its lower end, must fit in 64 bits
 
 
 def bind(query: Query, schema: Schema) -> Question:
     """The question that `query` asks of a table with this schema.
 
-    >>> from sfumato.queries.query import mean
+    >>> from sfumato.queries import mean
     >>> from sfumato.spaces import Interval
     >>> bind(mean("age"), Schema({"age": Interval(0, 120, step=1)})).sensitivity("l1")
     120.0
@@ -45,45 +33,65 @@ def bind(query: Query, schema: Schema) -> Question:
     if query.column is not None:
         schema.space(query.column)
     query.bound_condition(schema)
-    if any(isinstance(key, Discovered) for key in query.keys):
+    schema = limited(query, schema)
+    if _is_discovering(query):
         return _bind_keys(query, schema)
-    if query.details is not None:
-        return query.details.bind(query, schema)  # type: ignore[no-any-return]
-    if query.kind == "workload":
-        return bind_workload(query, schema)
-    return _over(query, schema, bind_cells(query.keys, schema))
+    question = query.details.bind(query, schema)
+    if query.limits is not None:
+        _must_take(query.limits, question)
+    return question
 
 
-def bind_discovered(question: Keys, keys: tuple[str, ...]) -> VectorQuestion | Quantiles | Popular:
-    """The question over the keys that were discovered, which are public by then."""
-    return _over(question.query, question.schema, Cells((Key(question.column, keys),)))
+def _must_take(limits: PerPerson, question: Question) -> None:
+    """Refuse limits that are not those of this kind of question."""
+    kind = question.query.kind
+    summed = isinstance(question, VectorQuestion) and question.measures  # what the engine adds up by cell
+    if limits.rows is None and not summed:
+        raise UnsupportedQuery(f"{a_kind(kind)} query takes no each=, groups= or total= of per_person; give rows=")
+    question = question.inner if isinstance(question, Difference) else question
+    if limits.total is not None and not (isinstance(question, Total) and question.is_plain):
+        raise UnsupportedQuery(
+            f"total= of per_person is for sums of one column; give {a_kind(kind)} query each= or rows="
+        )
+    if limits.total is not None and isinstance(question, Total) and question.ends[1] - question.ends[0] >= MOST_STEPS:
+        raise UnsupportedQuery(
+            "the ends of a person's total lie 2^62 steps or more of the column apart; bring them nearer"
+        )
+
+
+def limited(query: Query, schema: Schema) -> Schema:
+    """The schema as the question sees it: with its own limits on what counts of one person."""
+    if isinstance(query.details, RowsPerPersonDetails):
+        return query.details.within(schema)
+    if query.counts_people and not isinstance(schema.unit, Person):
+        raise UnsupportedQuery(
+            "count_people is for tables with several rows a person, and here each row is one: count() counts them; "
+            "declare unit= and rows= where people have several"
+        )
+    if query.limits is not None:
+        vector = isinstance(query.details, Grouped) and not _is_discovering(query)
+        compared = 2 if isinstance(query.details, DifferenceDetails) else 1  # groups of each cell
+        return query.limits.within(schema, compared * bind_cells(query.keys, schema).count if vector else None)
+    if isinstance(schema.unit, Person) and schema.unit.groups is not None:
+        raise SchemaError("the unit of a schema is Person(column, rows); groups and totals belong to a question")
+    return schema
+
+
+def _is_discovering(query: Query) -> bool:
+    return any(isinstance(key, Discovered) for key in query.keys)
 
 
 def _bind_keys(query: Query, schema: Schema) -> Keys:
     """The discovery of keys, once the question over them is known to be one that can be asked."""
-    if len(query.keys) > 1:
-        raise UnsupportedQuery("discovered(...) must be the only key of its query")
-    if query.kind not in QUESTIONS:
+    if sum(isinstance(key, Discovered) for key in query.keys) > 1:
+        raise UnsupportedQuery("one key of a query may be discovered(...); the others must be public")
+    if len(set(query.key_columns)) != len(query.keys):
+        raise SchemaError("a column appears twice in the grouping; name each once")
+    if not isinstance(query.details, Grouped):
         raise UnsupportedQuery(
-            f"a {query.kind} query takes no discovered keys, since its cells must be public; "
-            f"ask one of {', '.join(QUESTIONS)} by discovered(...)"
+            f"{a_kind(query.kind)} query takes no discovered keys, since its cells must be public; "
+            f"ask one of {', '.join(grouped())} by discovered(...)"
         )
     question = Keys(query, schema)
-    bind_discovered(question, STAND_INS)
+    question.over()  # refuses what cannot be asked
     return question
-
-
-def _over(query: Query, schema: Schema, cells: Cells) -> VectorQuestion | Quantiles | Popular:
-    """The question over bound cells."""
-    if query.kind not in QUESTIONS:
-        raise UnsupportedQuery(
-            f"a query of kind {query.kind!r:.60} is made by its own function, such as count() or mean()"
-        )
-    if query.kind in ("sum", "mean", "variance", "quantiles"):
-        width = numeric_space(query, schema).lattice.width
-        if query.kind == "variance" and width > WIDEST_SQUARED:
-            raise UnsupportedQuery(
-                f"the variance of {query.column!r} needs at most 2^30 steps in its range, got {width}; "
-                "declare a larger step"
-            )
-    return QUESTIONS[query.kind](query, schema, cells)

@@ -10,24 +10,27 @@ Proof: docs/proofs/queries-components.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato import arguments
+from sfumato.answers import components as answers
+from sfumato.answers.answer import Columns
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.features import Axis, axes_of
 from sfumato.queries.query import Query
+from sfumato.queries.question import Erring, Source
 from sfumato.queries.vector import NEEDS_SIZE
 from sfumato.queries.whole import WholeTable
-from sfumato.schema import Schema
-from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.spaces.schema import Schema
 
 __all__ = ["UNIT", "Components", "Moments", "pca"]
 
@@ -93,7 +96,7 @@ def pca(columns: Sequence[str], k: int = 2, *, center: bool = True, radius: floa
     `center` takes the mean out first, at a small price; `radius` shortens longer rows to it, which pays where
     few rows lie in the corners of the box.
     """
-    return Query("pca", details=Components(arguments.names("columns", columns), k, center, radius))
+    return Query(Components(arguments.names("columns", columns), k, center, radius))
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class Moments(WholeTable):
     @cached_property
     def rows(self) -> int | None:
         """The public number of complete rows, where there is one."""
-        imputed = all(self.schema.space(name).missing is not None for name in self.details.columns)  # type: ignore[attr-defined]
+        imputed = all(self.schema.space(name).settled for name in self.details.columns)
         return self.schema.fixed_size if imputed and self.query.condition is None else None
 
     @property
@@ -194,12 +197,12 @@ class Moments(WholeTable):
         points[long] = np.sign(points[long]) * (np.abs(points[long]) * self.radius // length[long, None])
         return np.asarray(points)
 
-    def exact(self, table: Any, mechanism: Any = None) -> Whole:
+    def answer(self, table: Source) -> Whole:
         """The exact, secret sums: one pass over the rows, in batches."""
         batches = table.rows(self.details.columns, self.query.bound_condition(self.schema))
         return self.summed(self.vectors(batch) for batch in batches)
 
-    def summed(self, parts: Any) -> Whole:
+    def summed(self, parts: Iterable[npt.NDArray[np.int64]]) -> Whole:
         """The vector of sums over batches of points."""
         moment, total, rows = np.zeros((self.size, self.size), dtype=object), np.zeros(self.size, dtype=object), 0
         for points in parts:
@@ -212,19 +215,18 @@ class Moments(WholeTable):
         count = [UNIT**2 * rows] if self.counted else []
         return np.concatenate([squares, products, sums, np.array(count, dtype=object)])
 
-    def estimate(self, output: Any) -> npt.NDArray[np.float64]:
-        """The eigenvalues, largest first, of columns scaled to [-1, 1]."""
-        from sfumato.queries.spectra import spectrum
+    def read(self, output: Whole, mechanism: Erring) -> answers.Components:
+        """The eigenvalues, largest first, of columns scaled to [-1, 1], and their directions."""
+        from sfumato.queries.spectra import component_table, spectrum
 
-        return spectrum(self, output).values
+        found = spectrum(self, output)
 
-    def table(self, output: Any, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
-        """One row a component: eigenvalue, share of the variance, largest angle, loadings."""
-        from sfumato.queries.spectra import component_table
+        def columns(beta: float) -> Columns:
+            return component_table(self, found, mechanism.error(beta))
 
-        return component_table(self, output, mechanism.error(beta))
+        return answers.Components(found.values, found.vectors, columns, partial(self.accuracy, mechanism))
 
-    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+    def accuracy(self, mechanism: Erring, beta: float) -> Accuracy:
         """The error to expect, from public quantities."""
         rows = self.rows or self.schema.size
         if rows is None:

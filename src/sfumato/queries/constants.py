@@ -1,13 +1,13 @@
 """Public constants in questions, as plain values: whatever a caller wrote becomes a number, a text or a truth value.
 
-A date becomes its text, an exact fraction the decimal that equals it or else a text such as "1/3", a scalar of numpy
-the Python value that prints alike: the records of questions hold JSON values only, and mean the same when read back.
+A date or an elapsed time becomes its text, an exact fraction the decimal that equals it or else a text such as "1/3",
+a scalar of numpy the Python value that prints alike: the records of questions hold JSON values only, and mean the same
+when read back.
 """
 
 from __future__ import annotations
 
 import datetime
-import keyword
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.numeric import exact
 
-__all__ = ["Constant", "named", "plain_constant"]
+__all__ = ["Constant", "plain_constant", "unicode"]
 
 DIGITS = 300  # of a number: beyond every float
 LARGEST = 10**DIGITS
@@ -39,6 +39,8 @@ def plain_constant(value: Any, about: str) -> Constant:
         return value
     if isinstance(value, int) and abs(value) < LARGEST:
         return int(value)
+    if isinstance(value, datetime.timedelta):
+        return str(value)
     if isinstance(value, datetime.date):  # times are dates too
         return str(value.isoformat())
     if isinstance(value, float) and math.isfinite(value):
@@ -53,15 +55,9 @@ def plain_constant(value: Any, about: str) -> Constant:
     )
 
 
-def named(column: str) -> str:
-    """A column's name as conditions write it: between backticks where it is not a plain word.
-
-    >>> named("age"), named("first name")
-    ('age', '`first name`')
-    """
-    if column.isidentifier() and not keyword.iskeyword(column):
-        return column
-    return "`" + column.replace("`", "``") + "`"
+def unicode(text: str) -> bool:
+    """Whether a text can be met in a table: it holds no half of a pair of surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _python(value: Any) -> Any:

@@ -9,16 +9,14 @@ accuracy only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.schema import Schema
-from sfumato.spaces import Integers, Interval
+from sfumato.errors import ParameterError
+from sfumato.spaces.schema import Schema
 
 __all__ = ["MOST_CELLS", "UNIT", "Axis", "Cells", "Whole", "axes_of", "factors", "placed", "products"]
 
@@ -75,14 +73,11 @@ def axes_of(columns: Sequence[str], schema: Schema, cells: int = MOST_CELLS) -> 
     """The axes of numeric columns."""
     found = []
     for column in columns:
-        space = schema.space(column)
-        if not isinstance(space, Interval | Integers):
-            raise UnsupportedQuery(f"column {column!r} must hold numbers; it is declared as {type(space).__name__}")
-        found.append(Axis.cut(space.lattice.width, cells))
+        found.append(Axis.cut(schema.lattice(column).width, cells))
     return tuple(found)
 
 
-def placed(batch: dict[str, Any], columns: Sequence[str], axes: Sequence[Axis]) -> Cells:
+def placed(batch: Mapping[str, npt.ArrayLike], columns: Sequence[str], axes: Sequence[Axis]) -> Cells:
     """The cells of a batch of rows, without the rows that miss a value."""
     indices = np.stack([np.asarray(batch[column], dtype=np.int64) for column in columns], axis=1)
     steps = np.array([axis.step for axis in axes], dtype=np.int64)

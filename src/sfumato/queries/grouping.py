@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
 from collections.abc import Sequence
@@ -13,8 +12,8 @@ from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.queries.constants import plain_constant
-from sfumato.schema import Schema
-from sfumato.spaces import Categories, Dates, Integers, Interval, Label, Texts
+from sfumato.spaces import Label, Lattice, Space, numeric
+from sfumato.spaces.schema import Schema
 
 __all__ = ["Bins", "Cells", "Discovered", "Grouping", "Key", "bind_cells", "bins", "discovered"]
 
@@ -23,19 +22,28 @@ MOST_CELLS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """A number cut at public edges: `[e0, e1), [e1, e2), ..., [e_last-1, e_last]`; the ends take what clips."""
+    """A number cut at public edges: `[e0, e1), [e1, e2), ..., [e_last-1, e_last]`; the ends take what clips.
+
+    With `count`, the column's declared bounds, or the two ends in `edges`, are cut into so many bins of equal width.
+    """
 
     column: str
-    edges: tuple[float, ...]
+    edges: tuple[float | str, ...] = ()
+    count: int | None = None
 
     def __post_init__(self) -> None:
         arguments.text("column of bins", self.column)
+        if self.count is not None:
+            arguments.whole("count", self.count, most=MOST_CELLS)
+            if not self.edges:
+                return
         given = arguments.several("edges", self.edges)
         if len(given) == 1 and isinstance(given[0], list | tuple):
             given = tuple(given[0])
         edges: tuple[Any, ...] = tuple(plain_constant(edge, f"an edge of bins({self.column!r})") for edge in given)
+        texts = all(type(edge) is str for edge in edges)  # dates and elapsed times, compared where the column is known
         numbers = all(type(edge) in (int, float) for edge in edges)
-        if len(edges) < 2 or not numbers or any(not a < b for a, b in itertools.pairwise(edges)):
+        if len(edges) < 2 or not (texts or (numbers and all(a < b for a, b in itertools.pairwise(edges)))):
             raise ParameterError(
                 f"edges of bins({self.column!r}) must be at least two increasing numbers, such as "
                 f"bins({self.column!r}, 0, 18, 65, 120)"
@@ -56,23 +64,29 @@ class Discovered:
 Grouping = str | Bins | Discovered
 
 
-def bins(column: str, *edges: float, count: int | None = None) -> Bins | str:
-    """Cut a numeric column at `edges`, or into `count` bins of equal width.
+def bins(column: str, *edges: float | str, count: int | None = None) -> Bins | str:
+    """Cut a numeric column at `edges` (of dates and elapsed times also texts), or into `count` bins of equal width.
+
+    Without edges, the declared bounds are cut: `bins("age", count=4)`.
 
     >>> bins("age", 0, 18, 65, 120)
-    Bins(column='age', edges=(0, 18, 65, 120))
+    Bins(column='age', edges=(0, 18, 65, 120), count=None)
     """
     if count is None:
         return Bins(column, edges)
     arguments.whole("count", count, most=MOST_CELLS)
-    if len(edges) != 2:
-        raise ParameterError("bins(column, low, high, count=n) needs exactly the two ends beside count")
+    if len(edges) not in (0, 2):
+        raise ParameterError(
+            "bins(column, count=n) cuts the declared bounds, bins(column, low, high, count=n) the two ends beside count"
+        )
+    if not any(type(edge) in (int, float) for edge in edges):
+        return Bins(column, edges, count)  # the declared bounds, or dates: known where the column is
     low, high = (exact(arguments.number("each end of bins", edge)) for edge in edges)
     return Bins(column, tuple(float(low + (high - low) * i / count) for i in range(count + 1)))
 
 
 def discovered(column: str) -> Discovered:
-    """Group by the values of a text column that enough units (rows, or persons) hold.
+    """Group by the values of a text column that enough units (rows, or persons) hold; alone, or with public keys.
 
     A value that one unit alone holds is shown with probability at most the delta that is spent.
     """
@@ -106,8 +120,7 @@ class Cells:
 
     def take_every_row(self, schema: Schema) -> bool:
         """Whether each row falls into some cell: no key's value can be missing or unknown."""
-        spaces: list[Any] = [schema.space(key.column) for key in self.keys]
-        return all(space.missing is not None and getattr(space, "other", "") is not None for space in spaces)
+        return all(schema.space(key.column).settled for key in self.keys)
 
     def labels(self) -> list[tuple[Label, ...]]:
         """The labels of each cell, in order."""
@@ -134,47 +147,52 @@ def bind_cells(groupings: Sequence[Grouping], schema: Schema) -> Cells:
 
 def _bind(grouping: Grouping, schema: Schema) -> Key:
     if isinstance(grouping, Discovered):
-        raise UnsupportedQuery(f"discovered({grouping.column!r}) must be the only key of its query")
+        raise UnsupportedQuery(f"discovered({grouping.column!r}) is no public key; this question needs public ones")
     if isinstance(grouping, Bins):
         return _bind_bins(grouping, schema)
     space = schema.space(grouping)
-    if isinstance(space, Categories):
-        return Key(grouping, space.values)
-    if isinstance(space, Interval | Integers):
+    if space.labels is not None:
+        return Key(grouping, space.labels)
+    if numeric(space):
         points = space.lattice.width + 1
         if points > 1000:
             raise UnsupportedQuery(
                 f"column {grouping!r} has {points} lattice points; group by bins({grouping!r}, edge, edge, ...)"
             )
         indices = range(space.lattice.low, space.lattice.high + 1)
-        shown = space.date if isinstance(space, Dates) else lambda index: _plain(space.lattice.value(index))
-        return Key(grouping, tuple(_text(shown(i)) for i in indices), tuple(indices))
-    if isinstance(space, Texts):
+        return Key(grouping, tuple(map(space.label, indices)), tuple(indices))
+    if space.discoverable:
         raise UnsupportedQuery(f"the values of {grouping!r} are not public; group by discovered({grouping!r})")
     raise UnsupportedQuery(f"column {grouping!r} ({type(space).__name__}) cannot be a grouping key")
 
 
 def _bind_bins(grouping: Bins, schema: Schema) -> Key:
     space = schema.space(grouping.column)
-    if not isinstance(space, Interval | Integers):
+    if not numeric(space):
         raise SchemaError(f"bins({grouping.column!r}) needs a numeric column")
-    lattice, edges = space.lattice, grouping.edges
+    lattice, edges = space.lattice, [space.number(edge) for edge in grouping.edges]
+    if grouping.count is not None and grouping.count > lattice.width:
+        raise SchemaError(f"bins({grouping.column!r}) has bins narrower than the column's step; ask for fewer")
+    if grouping.count is not None:
+        edges = _equal(edges or [lattice.low_value, lattice.high_value], grouping.count, lattice)
     starts = tuple(math.ceil(exact(edge, "edge") / lattice.step) for edge in edges[:-1])
     if starts[0] > lattice.low or math.floor(exact(edges[-1], "edge") / lattice.step) < lattice.high:
-        raise SchemaError(
-            f"bins({grouping.column!r}) must cover the column's bounds {lattice.low_value:g} to {lattice.high_value:g}"
-        )
+        low, high = _edge(space, lattice.low_value), _edge(space, lattice.high_value)
+        raise SchemaError(f"bins({grouping.column!r}) must cover the column's bounds {low} to {high}")
     if any(a >= b for a, b in itertools.pairwise(starts)):
         raise SchemaError(f"bins({grouping.column!r}) has bins narrower than the column's step")
-    texts = [f"[{a:g}, {b:g})" for a, b in itertools.pairwise(edges)]
+    texts = [f"[{_edge(space, a)}, {_edge(space, b)})" for a, b in itertools.pairwise(edges)]
     texts[-1] = texts[-1][:-1] + "]"
     return Key(grouping.column, tuple(texts), starts)
 
 
-def _text(label: Any) -> Label:
-    """A label as it is, a date as text."""
-    return label.isoformat() if isinstance(label, datetime.date) else label
+def _equal(ends: list[Any], count: int, lattice: Lattice) -> list[Any]:
+    """The edges of bins of equal width, those within at the next point of the lattice."""
+    low, high = (exact(end, "edge") / lattice.step for end in ends)
+    inner = (lattice.value(math.ceil(low + (high - low) * place / count)) for place in range(1, count))
+    return [ends[0], *inner, ends[1]]
 
 
-def _plain(value: float) -> Label:
-    return int(value) if value == int(value) else f"{value:g}"
+def _edge(space: Space, number: float) -> str:
+    """An edge as the column shows it."""
+    return str(space.shown(number)) if space.decodes else f"{number:g}"

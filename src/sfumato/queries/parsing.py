@@ -1,122 +1,123 @@
-"""Conditions written as text in plans, read with Python's own grammar and nothing evaluated.
+"""Conditions written as text, in Python's spelling or that of SQL: `age >= 18 and state = 'CA'`.
 
-A column whose name is not a plain word stands between backticks: `first name` == 'Jo'.
+A column whose name is not a plain word stands between backticks: `first name` == 'Jo'.  The grammar is that of
+`sfumato.spaces.grammar`; here its trees become conditions, and what is none is refused with a caret.
 """
 
 from __future__ import annotations
 
-import ast
-import re
+from functools import reduce
 
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.queries.constants import Constant
 from sfumato.queries.predicates import Both, Compare, Either, Negated, Predicate
+from sfumato.spaces.derived import PARTS, part_name
+from sfumato.spaces.grammar import Call, Literal, Name, Tree, parsed, refusal
 
-__all__ = ["condition"]
+__all__ = ["condition", "simple"]
 
-LONGEST = 100_000  # characters of a text condition
-TOKENS = re.compile(
-    r"""'(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | `((?:[^`]|``)+)`""", re.VERBOSE
-)  # texts are left alone, what stands between backticks is a column
-OPERATORS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+EXAMPLES = "write comparisons such as age >= 18, state in ['CA', 'NY'], joined by and, or, not"
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+COMPARISONS = (*MIRRORED, "==", "!=")
+TRUTHS = {"true": True, "false": False}
+NOTHING = ("null", "none")
 
 
 def condition(text: str) -> Predicate:
     """The condition that `text` describes.
 
-    >>> condition("age >= 18 and not (state == 'CA' or 'chess' in hobbies)").words()
+    >>> condition("age >= 18 AND NOT (state = 'CA' or 'chess' in hobbies)").words()
     "(age >= 18 and not (state == 'CA' or 'chess' in hobbies))"
     """
-    columns: dict[str, str] = {}
-
-    def placeheld(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0]
-        place = f"_backtick_{len(columns)}"
-        columns[place] = found[1].replace("``", "`")
-        return f" {place} "
-
+    tree = parsed(text, "condition")
     try:
-        if not isinstance(text, str) or len(text) > LONGEST or "_backtick_" in text:
-            raise ValueError
-        return _Reader(columns).read(ast.parse(TOKENS.sub(placeheld, text).strip(), mode="eval").body)
-    except ParameterError as refusal:
-        raise SchemaError(f"cannot read the condition {text!r:.200}: {refusal}") from None
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        raise SchemaError(
-            f'cannot read the condition {text!r:.200}; {_hint(text)}write comparisons such as "age >= 18", '
-            "\"state in ['CA', 'NY']\" or \"'chess' in hobbies\", joined by and, or, not; "
-            "a column whose name is not a plain word stands between backticks: `first name`"
-        ) from None
+        return _read(tree, text)
+    except ParameterError as wrong:
+        raise SchemaError(f"cannot read the condition {text!r:.200}: {wrong}") from None
+    except RecursionError:
+        raise SchemaError(f"cannot read the condition {text!r:.200}: it nests too deeply") from None
 
 
-def _hint(text: object) -> str:
-    """What most likely is meant by what Python's grammar does not know as a comparison."""
-    bare = TOKENS.sub(" ", text) if isinstance(text, str) else ""
-    if re.search(r"[^<>=!]=[^=]", bare):
-        return "is equal to is written ==; "
-    if re.search(r"\b(AND|OR|NOT|IN)\b", bare):
-        return "and, or, not and in are written in small letters; "
-    if re.search(r"[&|~]", bare):
-        return "inside a text, conditions are joined by and, or, not instead of &, |, ~; "
-    if re.search(r"\b(true|false|TRUE|FALSE)\b", bare):
-        return "truth values are written True and False; "
-    if re.fullmatch(r"\s*(not\s+)?\w+\s*", bare):
-        return "a column is compared with something, one of truth values with True or False; "
-    if re.search(r"[!=]=\s*[^\W\d]", re.sub(r"\b(True|False)\b", "", bare)):
-        return "a text that is compared stands between quotes: state == 'CA'; "
-    if re.search(r"<>", bare):
-        return "is not equal to is written !=; "
-    return ""
+def _read(tree: Tree, text: str) -> Predicate:
+    if isinstance(tree, Call) and tree.function in ("and", "or"):
+        join = Both if tree.function == "and" else Either
+        return reduce(join, (_read(part, text) for part in tree.parts))
+    if isinstance(tree, Call) and tree.function == "not":
+        return Negated(_read(tree.parts[0], text))
+    column = _column(tree)
+    found = simple(tree) if column is None else _truth(column, _constant(tree))
+    if found is None:
+        raise refusal("condition", text, tree.place, _reason(tree))
+    return found
 
 
-class _Reader:
-    """From Python's grammar to conditions; anything else is no condition."""
+def _truth(column: str, constant: Constant | None) -> Predicate | None:
+    """The test that a column of truth values is, standing by itself; None if its name is that of a constant."""
+    return None if constant is not None or column.lower() in NOTHING else Compare(column, "==", True)
 
-    def __init__(self, columns: dict[str, str]) -> None:
-        self.columns = columns
 
-    def read(self, node: ast.expr) -> Predicate:
-        """The condition of a node."""
-        if isinstance(node, ast.BoolOp):
-            join = Both if isinstance(node.op, ast.And) else Either
-            result = self.read(node.values[0])
-            for value in node.values[1:]:
-                result = join(result, self.read(value))
-            return result
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return Negated(self.read(node.operand))
-        if isinstance(node, ast.Compare):
-            return self._comparison(node)
-        raise ValueError
+def simple(tree: Tree) -> Predicate | None:
+    """The test of one column by public constants that a tree is; None if it is something else."""
+    if not isinstance(tree, Call):
+        return None
+    columns = [_column(part) for part in tree.parts]
+    constants = [_constant(part) for part in tree.parts]
+    match tree.function, columns, constants:
+        case "null", [str(column)], _:
+            return Compare(column, "null", True)
+        case "startswith", [str(column), _], [_, str(prefix)]:
+            return Compare(column, "startswith", prefix)
+        case "between", [str(column), _, _], [_, low, high] if low is not None and high is not None:
+            return Both(Compare(column, ">=", low), Compare(column, "<=", high))
+        case "in", [str(column), _], _ if (listed := _listed(tree.parts[1])) is not None:
+            return Compare(column, "in", listed)
+        case "in", [_, str(column)], [item, _] if item is not None and not isinstance(tree.parts[0], Name):
+            return Compare(column, "contains", item)
+        case sign, [str(column), _], [_, constant] if sign in COMPARISONS and constant is not None:
+            return Compare(column, sign, constant)
+        case sign, [_, str(column)], [constant, _] if sign in COMPARISONS and constant is not None:
+            return Compare(column, MIRRORED.get(sign, sign), constant)
+    return None
 
-    def _comparison(self, node: ast.Compare) -> Predicate:
-        sides = [node.left, *node.comparators]
-        pairs = zip(sides, node.ops, sides[1:], strict=False)
-        conditions = [self._pair(left, operator, right) for left, operator, right in pairs]
-        result = conditions[0]
-        for other in conditions[1:]:
-            result = Both(result, other)
-        return result
 
-    def _pair(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Predicate:
-        one, other = self._column(left), self._column(right)
-        if isinstance(operator, ast.In | ast.NotIn):
-            if one is not None:
-                inside: Predicate = Compare(one, "in", ast.literal_eval(right))
-            elif other is not None:
-                inside = Compare(other, "contains", ast.literal_eval(left))
-            else:
-                raise ValueError
-            return inside if isinstance(operator, ast.In) else Negated(inside)
-        sign = OPERATORS.get(type(operator))
-        if sign is None:
-            raise ValueError
-        if one is not None:
-            return Compare(one, sign, ast.literal_eval(right))
-        if other is not None:
-            mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
-            return Compare(other, mirrored, ast.literal_eval(left))
-        raise ValueError
+def _column(tree: Tree) -> str | None:
+    """The column that a tree names, or the part of a date."""
+    if isinstance(tree, Name):
+        return tree.text
+    if isinstance(tree, Call) and tree.function in PARTS and len(tree.parts) == 1:
+        (inner,) = tree.parts
+        return part_name(tree.function, inner.text) if isinstance(inner, Name) else None
+    return None
 
-    def _column(self, node: ast.expr) -> str | None:
-        return self.columns.get(node.id, node.id) if isinstance(node, ast.Name) else None
+
+def _constant(tree: Tree) -> Constant | None:
+    """The constant that a tree is; true and false in any capitals are such beside a column."""
+    if isinstance(tree, Name) and not tree.quoted:
+        return TRUTHS.get(tree.text.lower())
+    return tree.value if isinstance(tree, Literal) else None
+
+
+def _listed(tree: Tree) -> list[Constant] | None:
+    if not (isinstance(tree, Call) and tree.function == "list"):
+        return None
+    constants = [_constant(part) for part in tree.parts]
+    return None if any(constant is None for constant in constants) else [one for one in constants if one is not None]
+
+
+def _reason(tree: Tree) -> str:
+    """Why a tree is no condition."""
+    if isinstance(tree, Name):
+        return f"a column is compared with something, or is one of truth values; {EXAMPLES}"
+    if isinstance(tree, Call) and tree.function in COMPARISONS:
+        bare = [part for part in tree.parts if isinstance(part, Name)]
+        if any(part.text.lower() in NOTHING for part in bare):
+            return f"missing values are found by: {bare[0].text} is null"
+        if len(bare) == 2:
+            return f"a text that is compared stands between quotes: {bare[0].text} == '{bare[1].text}'"
+        return (
+            "a condition compares a column with a constant; for a number that is computed, declare a derived column "
+            "(`derived=`, in a plan `from`)"
+        )
+    if isinstance(tree, Call) and tree.function == "in":
+        return "in takes a list of constants such as ['CA', 'NY'], or a column of sets: 'chess' in hobbies"
+    return EXAMPLES

@@ -16,9 +16,21 @@ from typing import Any
 from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
-from sfumato.queries.constants import named, plain_constant
-from sfumato.schema import Schema
-from sfumato.spaces import Categories, Dates, Integers, Interval, Label, Subsets
+from sfumato.queries.conditions import (
+    Between,
+    Both,
+    Condition,
+    Contains,
+    Either,
+    Missing,
+    Negated,
+    OneOf,
+    Starts,
+)  # fmt: skip
+from sfumato.queries.constants import plain_constant, unicode
+from sfumato.spaces import Label, Numeric, numeric
+from sfumato.spaces.derived import named
+from sfumato.spaces.schema import Schema
 
 __all__ = [
     "Between",
@@ -27,40 +39,24 @@ __all__ = [
     "Compare",
     "Contains",
     "Either",
+    "Missing",
     "Negated",
     "OneOf",
     "Predicate",
+    "Starts",
     "col",
     "columns_of",
     "condition_from",
     "condition_record",
 ]
 
-OPERATORS = ("<", "<=", ">", ">=", "==", "!=", "in", "contains")
+OPERATORS = ("<", "<=", ">", ">=", "==", "!=", "in", "contains", "startswith", "null")
 DEEPEST = 200  # conditions within conditions: far beyond what people write, within what engines compile
 SHOWN = 10  # declared labels in a refusal
 
 
-class _Condition:
-    """The operators that build larger conditions from smaller ones."""
-
-    __slots__ = ()
-
-    def __and__(self, other: Predicate) -> Both:
-        return Both(self, other)  # type: ignore[arg-type]
-
-    def __or__(self, other: Predicate) -> Either:
-        return Either(self, other)  # type: ignore[arg-type]
-
-    def __invert__(self) -> Negated:
-        return Negated(self)  # type: ignore[arg-type]
-
-    def __bool__(self) -> bool:
-        raise ParameterError("combine conditions with & and | and ~, not with 'and', 'or', 'not'")
-
-
 @dataclass(frozen=True, slots=True)
-class Compare(_Condition):
+class Compare(Condition):
     """A column compared with a public constant, a plain value (of `in`, a tuple of them)."""
 
     column: str
@@ -73,6 +69,10 @@ class Compare(_Condition):
         if self.operator not in OPERATORS:
             raise ParameterError(f"a condition compares by one of {', '.join(OPERATORS)}, got {self.operator!r:.40}")
         about = f"column {self.column!r}"
+        if self.operator == "null" and self.constant is not True:
+            raise ParameterError(f"{about} is null or is not (which `not` says); the constant of a null test is true")
+        if self.operator == "startswith" and not (isinstance(self.constant, str) and self.constant):
+            raise ParameterError(f"{about} starts with a text such as 'Lj', not with {self.constant!r:.60}")
         if self.operator != "in":
             object.__setattr__(self, "constant", plain_constant(self.constant, about))
             return
@@ -84,13 +84,17 @@ class Compare(_Condition):
     def bind(self, schema: Schema) -> Predicate:
         """The same condition in lattice indices or labels."""
         space = schema.space(self.column)
-        if isinstance(space, Interval | Integers):
+        if self.operator == "null":
+            return Missing(self.column)
+        if numeric(space):
             return _numeric(self, space)
-        if isinstance(space, Categories):
-            return _categorical(self, space)
-        if isinstance(space, Subsets) and self.operator == "contains":
-            if self.constant not in space.of:
-                near = _near(self.constant, space.of)
+        if space.labels is not None:
+            return _categorical(self, space.labels)
+        if space.longest is not None:
+            return _textual(self, space.longest)
+        if space.items is not None and self.operator == "contains":
+            if self.constant not in space.items:
+                near = _near(self.constant, space.items)
                 raise SchemaError(f"{self.constant!r} is not a declared item of column {self.column!r}{near}")
             return Contains(self.column, self.constant)
         raise UnsupportedQuery(
@@ -101,83 +105,13 @@ class Compare(_Condition):
         """The condition for a reader."""
         if self.operator == "contains":
             return f"{self.constant!r} in {named(self.column)}"
+        if self.operator == "null":
+            return f"{named(self.column)} is null"
         constant = list(self.constant) if self.operator == "in" else self.constant
         return f"{named(self.column)} {self.operator} {constant!r}"
 
 
-@dataclass(frozen=True, slots=True)
-class Between(_Condition):
-    """A bound condition: the lattice index lies in `low..high` (inclusive)."""
-
-    column: str
-    low: int
-    high: int
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf(_Condition):
-    """A bound condition: the category is one of `labels`."""
-
-    column: str
-    labels: tuple[Label, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Contains(_Condition):
-    """A bound condition: the set holds `item`."""
-
-    column: str
-    item: Label
-
-
-@dataclass(frozen=True, slots=True)
-class Both(_Condition):
-    """Both conditions hold."""
-
-    one: Predicate
-    other: Predicate
-
-    def bind(self, schema: Schema) -> Predicate:
-        """The same condition in lattice indices or labels."""
-        return Both(_bound(self.one, schema), _bound(self.other, schema))
-
-    def words(self) -> str:
-        """The condition for a reader."""
-        return f"({_words(self.one)} and {_words(self.other)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Either(_Condition):
-    """At least one of the conditions holds."""
-
-    one: Predicate
-    other: Predicate
-
-    def bind(self, schema: Schema) -> Predicate:
-        """The same condition in lattice indices or labels."""
-        return Either(_bound(self.one, schema), _bound(self.other, schema))
-
-    def words(self) -> str:
-        """The condition for a reader."""
-        return f"({_words(self.one)} or {_words(self.other)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Negated(_Condition):
-    """The condition does not hold."""
-
-    one: Predicate
-
-    def bind(self, schema: Schema) -> Predicate:
-        """The same condition in lattice indices or labels."""
-        return Negated(_bound(self.one, schema))
-
-    def words(self) -> str:
-        """The condition for a reader."""
-        return f"not {_words(self.one)}"
-
-
-Predicate = Compare | Between | OneOf | Contains | Both | Either | Negated
+Predicate = Compare | Between | OneOf | Contains | Starts | Missing | Both | Either | Negated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,12 +144,24 @@ class Column:
         return Compare(self.name, ">=", constant)
 
     def isin(self, labels: Iterable[Label]) -> Compare:
-        """Whether the category is one of `labels`."""
+        """Whether the value is one of `labels`."""
         return Compare(self.name, "in", labels)
 
     def contains(self, item: Label) -> Compare:
         """Whether the set holds `item`."""
         return Compare(self.name, "contains", item)
+
+    def between(self, low: object, high: object) -> Both:
+        """Whether the value lies between the two, both included."""
+        return Both(Compare(self.name, ">=", low), Compare(self.name, "<=", high))
+
+    def startswith(self, prefix: str) -> Compare:
+        """Whether the text begins with `prefix`."""
+        return Compare(self.name, "startswith", prefix)
+
+    def isnull(self) -> Compare:
+        """Whether nothing stands there, whatever `missing=` puts in its place."""
+        return Compare(self.name, "null", True)
 
 
 def col(name: str) -> Column:
@@ -282,21 +228,11 @@ def columns_of(condition: Predicate | None) -> tuple[str, ...]:
             raise ParameterError(
                 f"a condition joins or nests more than {DEEPEST} others; write a list with `in`, or split the question"
             )
-        if isinstance(one, Both | Either):
-            waiting += [(one.other, depth + 1), (one.one, depth + 1)]
-        elif isinstance(one, Negated):
-            waiting.append((one.one, depth + 1))
-        elif one is not None:
-            found[one.column] = None
+        joined = one.parts()
+        waiting += [(part, depth + 1) for part in reversed(joined)]
+        if not joined:
+            found[one.column] = None  # type: ignore[union-attr]
     return tuple(found)
-
-
-def _bound(condition: Predicate, schema: Schema) -> Predicate:
-    return condition.bind(schema) if hasattr(condition, "bind") else condition
-
-
-def _words(condition: Predicate) -> str:
-    return condition.words() if hasattr(condition, "words") else repr(condition)
 
 
 def _near(label: object, declared: tuple[Label, ...]) -> str:
@@ -308,30 +244,76 @@ def _near(label: object, declared: tuple[Label, ...]) -> str:
     return f"; declared are {', '.join(map(repr, declared[:SHOWN]))}{', ...' if len(declared) > SHOWN else ''}"
 
 
-def _numeric(condition: Compare, space: Interval | Integers) -> Predicate:
-    lattice, column = space.lattice, condition.column
-    if condition.operator not in ("<", "<=", ">", ">=", "==", "!="):
-        raise UnsupportedQuery(f"column {column!r} is a number; compare it with <, <=, >, >=, == or !=")
-    constant = space.day(condition.constant) if isinstance(space, Dates) else condition.constant
-    wanted = exact(constant, f"the constant compared with {column!r}") / lattice.step
-    point = min(max(wanted, Fraction(lattice.low - 1)), Fraction(lattice.high + 1))  # engines count in 64 bits
+def _numeric(condition: Compare, space: Numeric) -> Predicate:
+    column, operator = condition.column, condition.operator
+    if operator in ("contains", "startswith"):
+        raise UnsupportedQuery(f"column {column!r} is a number; compare it with <, <=, >, >=, ==, != or in")
+    if operator == "in":
+        points = {_point(condition, space, one) for one in condition.constant}
+        whole = sorted(int(point) for point in points if point.denominator == 1)
+        return _any_of(column, [point for point in whole if space.lattice.low <= point <= space.lattice.high])
+    lattice, point = space.lattice, _point(condition, space, condition.constant)
     below = Between(column, lattice.low, math.ceil(point) - 1)
     above = Between(column, math.floor(point) + 1, lattice.high)
     at = Between(column, math.ceil(point), math.floor(point))
     upto, onward = Between(column, lattice.low, at.high), Between(column, at.low, lattice.high)
     choices: dict[str, Predicate] = {"<": below, ">": above, "==": at, "<=": upto, ">=": onward}
-    return choices.get(condition.operator, Either(below, above))
+    return choices.get(operator, Either(below, above))
 
 
-def _categorical(condition: Compare, space: Categories) -> Predicate:
+def _point(condition: Compare, space: Numeric, constant: object) -> Fraction:
+    """A constant in steps, at most one beyond the bounds: engines count in 64 bits."""
+    wanted = exact(space.number(constant), f"the constant compared with {condition.column!r}") / space.lattice.step
+    return min(max(wanted, Fraction(space.lattice.low - 1)), Fraction(space.lattice.high + 1))
+
+
+def _any_of(column: str, points: list[int]) -> Predicate:
+    """One of these points, which increase: their runs, joined in a balanced way; of none, never."""
+    if not points:
+        return Between(column, 1, 0)
+    starts = [place for place, point in enumerate(points) if place == 0 or points[place - 1] < point - 1]
+    ends = [place - 1 for place in [*starts[1:], len(points)]]
+    runs: list[Predicate] = [Between(column, points[a], points[b]) for a, b in zip(starts, ends, strict=True)]
+    while len(runs) > 1:
+        pairs = [Either(one, other) for one, other in zip(runs[::2], runs[1::2], strict=False)]
+        runs = [*pairs, *runs[len(pairs) * 2 :]]
+    return runs[0]
+
+
+def _categorical(condition: Compare, declared: tuple[Label, ...]) -> Predicate:
     column, operator = condition.column, condition.operator
+    if operator == "startswith":
+        return OneOf(column, tuple(label for label in declared if str(label).startswith(condition.constant)))
     chosen = tuple(condition.constant) if operator == "in" else (condition.constant,)
-    unknown = [label for label in chosen if label not in space.values]
+    unknown = [label for label in chosen if label not in declared]
     if unknown:
         raise SchemaError(
-            f"{unknown[0]!r} is not a declared category of column {column!r}{_near(unknown[0], space.values)}"
+            f"{unknown[0]!r} is not a declared category of column {column!r}{_near(unknown[0], declared)}"
         )
     if operator not in ("==", "!=", "in"):
         raise UnsupportedQuery(f"column {column!r} holds categories; compare it with ==, != or isin")
-    rest = tuple(label for label in space.values if label not in chosen)
+    rest = tuple(label for label in declared if label not in chosen)
     return OneOf(column, rest if operator == "!=" else chosen)
+
+
+def _textual(condition: Compare, longest: int) -> Predicate:
+    """A text that nobody declared, compared with public ones; where it is missing, `!=` is false as all else."""
+    column, operator = condition.column, condition.operator
+    if operator not in ("==", "!=", "in", "startswith"):
+        raise UnsupportedQuery(f"column {column!r} holds texts; compare it with ==, !=, in or startswith")
+    chosen = tuple(condition.constant) if operator == "in" else (condition.constant,)
+    for constant in chosen:
+        if not isinstance(constant, str):
+            raise SchemaError(f"column {column!r} holds texts; {constant!r:.60} is none: write it between quotes")
+        if not unicode(constant):
+            raise SchemaError(f"column {column!r} holds texts; the constant is not Unicode, so that none can equal it")
+        if len(constant) > longest:
+            raise SchemaError(
+                f"texts of column {column!r} are cut after {longest} characters, so none can be {constant!r:.200}; "
+                "declare a larger longest, or compare with startswith"
+            )
+    if operator == "startswith":
+        return Starts(column, condition.constant)
+    if operator == "!=":
+        return Both(Starts(column, ""), Negated(OneOf(column, chosen)))
+    return OneOf(column, chosen)

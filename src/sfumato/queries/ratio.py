@@ -8,7 +8,8 @@ Fieller 1954).  With A + B = N and p' = A / N the condition is N |p' - p| <= q(p
 The quantiles are those of continuous laws.  A discrete Laplace variable is a difference of two
 geometric ones, each the whole part of an exponential one, so it lies within 1 of a Laplace variable;
 a rounded normal one lies within 1/2 of a normal one.  W(p) then lies within (1 - p) + p times that of
-its continuous counterpart, and q gains 1 or 1/2 (docs/proofs/ratio.md).  For other laws q is a union bound.
+its continuous counterpart, and q gains 1 or 1/2 (docs/proofs/ratio.md).  For other laws q is a union bound; Laplace
+noise that is cut off is no more likely anywhere than without the cut, over what that leaves: the lesser q is taken.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from sfumato.deferred import Module
 from sfumato.queries.vector import Bounds, Noise
-from sfumato.sampling import DiscreteLaplace, RoundedNormal
+from sfumato.sampling import DiscreteLaplace, RoundedNormal, TruncatedLaplace
 
 __all__ = ["ratio_interval"]
 
@@ -58,6 +59,9 @@ def _kept(p: Floats, gap: Floats, noise: Noise, beta: float) -> Any:
         return gap <= -special.ndtri(beta / 2) * noise.sigma * np.hypot(p, 1 - p) + 0.5
     if isinstance(noise, DiscreteLaplace):
         return _laplace_pair_tail(np.minimum(p, 1 - p), np.maximum(gap - 1.0, 0.0) / noise.scale) >= beta
+    if isinstance(noise, TruncatedLaplace):
+        uncut = _kept(p, gap, DiscreteLaplace(noise.scale), beta * noise.inside**2)
+        return uncut & (gap <= float(noise.quantile(beta / 2)))
     return gap <= float(noise.quantile(beta / 2))  # union bound: (1 - p) |X| + p |Y|
 
 

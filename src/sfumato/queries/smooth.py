@@ -20,7 +20,7 @@ from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.queries.features import MOST_CELLS, UNIT, Axis, Cells, Whole, axes_of, factors, products
 from sfumato.queries.query import Query
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
 
 __all__ = ["GaussianMixture", "Polynomial", "SmoothFunction", "evaluate", "gaussian_mixture", "smooth"]
 
@@ -213,7 +213,7 @@ def gaussian_mixture(
     points = tuple(_point("centers", center) for center in arguments.several("centers", centers))
     given = equal_weights(len(points)) if weights is None else _point("weights", weights)
     width = arguments.number("sigma", sigma)
-    return Query("gaussian-mixture", details=GaussianMixture(arguments.names("columns", columns), points, width, given))
+    return Query(GaussianMixture(arguments.names("columns", columns), points, width, given))
 
 
 def _point(name: str, values: object) -> tuple[float, ...]:
@@ -229,7 +229,7 @@ def smooth(columns: Sequence[str], terms: Mapping[tuple[int, ...], float]) -> Qu
     """The mean over the rows of a polynomial in Chebyshev form: {degrees: coefficient}."""
     held = arguments.mapping("terms", terms)
     degrees = tuple(arguments.several("degrees of a term", one) for one in held)
-    return Query("smooth", details=Polynomial(arguments.names("columns", columns), degrees, tuple(held.values())))
+    return Query(Polynomial(arguments.names("columns", columns), degrees, tuple(held.values())))
 
 
 def whole_values(function: SmoothFunction, axes: Sequence[Axis], cells: Cells) -> Whole:
@@ -259,8 +259,8 @@ def evaluate(query: Query, rows: Any, schema: Schema, weights: npt.ArrayLike | N
 
     The same whole numbers as for a secret table; rows that miss a value are left out.
     """
-    function = getattr(query, "details", None)
     arguments.instance("schema", schema, Schema, "the schema of a table")
+    function = query.details if isinstance(query, Query) else query
     if not isinstance(function, GaussianMixture | Polynomial):
         raise ParameterError("evaluate takes a query made by gaussian_mixture(...) or smooth(...)")
     axes = cut_axes(function, schema)

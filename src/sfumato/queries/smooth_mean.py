@@ -8,6 +8,7 @@ a complete row adds (v - low, high - v): not negative, adding up to R.  From the
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from sfumato.queries.contributions import Segment, Simplex
 from sfumato.queries.features import Axis, placed
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
+from sfumato.queries.question import Source
 from sfumato.queries.ratio import ratio_interval
 from sfumato.queries.smooth import SCALE, GaussianMixture, Polynomial, SmoothFunction, cut_axes, whole_values
-from sfumato.queries.vector import Bounds, Integers, Noise, VectorQuestion
-from sfumato.schema import Schema
+from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole
+from sfumato.spaces.schema import Schema
 
 __all__ = ["SmoothMean", "bind_smooth"]
 
@@ -30,20 +32,18 @@ __all__ = ["SmoothMean", "bind_smooth"]
 class SmoothMean(VectorQuestion):
     """The mean of a smooth function of some columns."""
 
-    __slots__ = ()
-
     @property
     def function(self) -> SmoothFunction:
         """The function."""
         assert isinstance(self.query.details, GaussianMixture | Polynomial)
         return self.query.details
 
-    @property
+    @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The columns' axes."""
         return cut_axes(self.function, self.schema)
 
-    @property
+    @cached_property
     def ends(self) -> tuple[int, int]:
         """The function's range in steps of 1 / SCALE."""
         low, high = self.function.range
@@ -59,11 +59,11 @@ class SmoothMean(VectorQuestion):
         """The public number of rows the mean is over, where there is one."""
         return self.schema.fixed_size if self.every_row_counts else None
 
-    @property
+    @cached_property
     def every_row_counts(self) -> bool:
         """Whether the number of rows is public and none can be left out, missing or filtered."""
         spaces: list[Any] = [self.schema.space(name) for name in self.function.columns]
-        imputed = all(space.missing is not None for space in spaces)
+        imputed = all(space.settled for space in spaces)
         return imputed and self.query.condition is None and self.schema.fixed_size is not None
 
     @property
@@ -78,10 +78,10 @@ class SmoothMean(VectorQuestion):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Nothing that an engine sums by itself: see `exact`."""
+        """Nothing that an engine sums by itself: see `answer`."""
         return ()
 
-    def exact(self, table: Any, mechanism: Any = None) -> Integers:
+    def answer(self, table: Source) -> Whole:
         """The exact, secret sums: one pass over the rows, in batches."""
         above = present = 0
         for batch in table.rows(self.function.columns, self.query.bound_condition(self.schema)):
@@ -91,19 +91,24 @@ class SmoothMean(VectorQuestion):
             present += len(cells)
         return self.vector(np.array([[present], [above]], dtype=object))
 
-    def vector(self, totals: Integers) -> Integers:
+    @property
+    def measure(self) -> str:
+        """A mean."""
+        return "mean of the function"
+
+    def vector(self, totals: Whole) -> Whole:
         """The pair of sums, from the number of rows and the sum above the low end."""
         (present,), (above,) = totals
         sums = [above] if self.rows is not None else [above, self.width * present - above]
         return np.array(sums, dtype=object)
 
-    def estimate(self, noisy: Integers) -> npt.NDArray[np.float64]:
+    def estimate(self, noisy: Whole) -> npt.NDArray[np.float64]:
         """The mean, kept inside the range; its middle where the noisy count is not positive."""
         a, b = self._pair(noisy)
         place = a / (a + b) if a + b > 0 else 0.5
         return self._values(np.clip(np.array([place]), 0.0, 1.0))
 
-    def interval(self, noisy: Integers, noise: Noise, beta: float) -> Bounds:
+    def interval(self, noisy: Whole, noise: Noise, beta: float) -> Bounds:
         """By test inversion, widened by the cells' reach."""
         a, b = self._pair(noisy)
         if self.rows is not None:
@@ -131,7 +136,7 @@ class SmoothMean(VectorQuestion):
         terms = len(self.function.weights if isinstance(self.function, GaussianMixture) else self.function.degrees)
         return self.function.slope * reach + (terms * (len(self.axes) + 2)) / SCALE
 
-    def _pair(self, noisy: Integers) -> tuple[float, float]:
+    def _pair(self, noisy: Whole) -> tuple[float, float]:
         if self.rows is not None:
             return float(noisy[0]), float(self.width * self.rows - noisy[0])
         return float(noisy[0]), float(noisy[1])

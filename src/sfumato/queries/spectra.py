@@ -12,12 +12,12 @@ of an eigenvalue [Parlett1998, theorem 11.5.1].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.queries.components import UNIT, Moments
+from sfumato.answers.answer import Columns
+from sfumato.queries.components import UNIT, Moments, Whole
 
 __all__ = ["DIRECTION", "Spectrum", "component_table", "moments", "spectrum"]
 
@@ -44,7 +44,7 @@ class Spectrum:
         return np.clip(self.values / self.total, 0.0, 1.0) if self.total > 0 else np.zeros(len(self.values))
 
 
-def moments(question: Moments, output: Any) -> tuple[Floats, Floats | None, float]:
+def moments(question: Moments, output: Whole) -> tuple[Floats, Floats | None, float]:
     """The noisy summed second moment, the summed rows (if centered) and the number of rows, in box units."""
     body = np.asarray(output)[2:].astype(np.float64) / float(output[1]) / UNIT**2
     d = question.size
@@ -58,12 +58,12 @@ def moments(question: Moments, output: Any) -> tuple[Floats, Floats | None, floa
     return matrix, sums, max(rows, 1.0)
 
 
-def spectrum(question: Moments, output: Any) -> Spectrum:
+def spectrum(question: Moments, output: Whole) -> Spectrum:
     """What a release says about the components."""
     return _covariance(question, output) if int(output[0]) == 0 else _subspace(question, output)
 
 
-def _covariance(question: Moments, output: Any) -> Spectrum:
+def _covariance(question: Moments, output: Whole) -> Spectrum:
     matrix, sums, rows = moments(question, output)
     mean = None if sums is None else sums / rows
     second = matrix / rows - (0.0 if mean is None else np.outer(mean, mean))
@@ -75,7 +75,7 @@ def _covariance(question: Moments, output: Any) -> Spectrum:
     )
 
 
-def _subspace(question: Moments, output: Any) -> Spectrum:
+def _subspace(question: Moments, output: Whole) -> Spectrum:
     d, k = question.size, question.details.k
     body = np.asarray(output)[2:].astype(np.float64) / float(output[1])
     start = body[: d * k].reshape(d, k) / DIRECTION
@@ -92,15 +92,14 @@ def _subspace(question: Moments, output: Any) -> Spectrum:
     return Spectrum(rows, None, values[order], _signed(vectors), float(totals[0]) / rows, None, residual)
 
 
-def component_table(question: Moments, output: Any, reach: float) -> dict[str, list[Any]]:
+def component_table(question: Moments, found: Spectrum, reach: float) -> Columns:
     """The public columns; `reach` bounds the spectral norm of the noise in the sums."""
-    found = spectrum(question, output)
     margin = _margin(question, found, reach)
     low, high = np.maximum(found.values - margin, 0.0), np.maximum(found.values + margin, 0.0)
     total = max(found.total, 0.0)
     spread = question.size * margin
     least = total - spread
-    columns: dict[str, list[Any]] = {
+    columns: Columns = {
         "component": list(range(1, len(low) + 1)),
         "estimate": found.values.tolist(),
         "low": low.tolist(),

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.answers.shares import Shares
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.aggregation import Frequencies
 from sfumato.queries.features import Axis, axes_of
 from sfumato.queries.query import Query
-from sfumato.queries.vector import NEEDS_SIZE
+from sfumato.queries.question import Source
+from sfumato.queries.vector import NEEDS_SIZE, units_of
 from sfumato.queries.whole import WholeTable
-from sfumato.schema import Schema
 from sfumato.spaces import Lattice
-from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.spaces.schema import Schema
 
 __all__ = ["ThresholdGrid", "Thresholds", "thresholds"]
 
@@ -80,7 +83,16 @@ def thresholds(column: str, *, points: int = 1000, rows: int | None = None) -> Q
 
     Released is a small database on the grid, chosen by the exponential mechanism among all of its size.
     """
-    return Query("thresholds", details=Thresholds(column, points, rows))
+    return Query(Thresholds(column, points, rows))
+
+
+class HasRows(Protocol):
+    """A mechanism that releases a small database: its size, and the error of its worst threshold in rows."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def error(self, beta: float) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +117,13 @@ class ThresholdGrid(WholeTable):
     @property
     def lattice(self) -> Lattice:
         """The column's lattice."""
-        lattice: Lattice = self.schema.space(self.details.column).lattice  # type: ignore[attr-defined]
-        return lattice
+        return self.schema.lattice(self.details.column)
 
     def spread(self, rows: int) -> int:
         """How far apart the changes of penalties of databases of this size can lie when one unit changes."""
         return 2 * rows * self.schema.unit.rows
 
-    def exact(self, table: Any, mechanism: Any = None) -> npt.NDArray[np.int64]:
+    def answer(self, table: Source) -> npt.NDArray[np.int64]:
         """The exact, secret counts of the grid's cells."""
         found = Frequencies(self.query.bound_condition(self.schema), self.cells, self.details.column)
         _, values, counts = table.answer(found)
@@ -121,28 +132,27 @@ class ThresholdGrid(WholeTable):
         np.add.at(histogram, places, np.asarray(counts, dtype=np.int64))
         return histogram
 
-    def database(self, output: Any) -> npt.NDArray[np.float64]:
+    def database(self, output: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The rows of the small database, in the column's units."""
         return self.lattice.values(self.lattice.low + self.axis.middles()[np.asarray(output, dtype=np.int64)])
 
-    def estimate(self, output: Any) -> npt.NDArray[np.float64]:
+    def estimate(self, output: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The share of rows at or below each grid point."""
         places = np.asarray(output, dtype=np.int64)
         below = np.cumsum(np.bincount(places, minlength=self.axis.cells))
         return np.asarray(below / max(len(places), 1))
 
-    def table(self, output: Any, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
-        """One row a threshold: its value and share, with bars that hold for all at once where the size is declared."""
-        shares = self.estimate(output)
+    def read(self, output: npt.ArrayLike, mechanism: HasRows) -> Shares:
+        """The shares, with bars that hold for all at once where the size is declared."""
         ends = np.minimum((np.arange(self.axis.cells) + 1) * self.axis.step - 1, self.axis.width)
-        columns = {"threshold": self.lattice.values(self.lattice.low + ends).tolist(), "estimate": shares.tolist()}
-        if self.schema.size is None:
-            return columns
-        reach = mechanism.error(beta) / self.schema.size
-        low, high = np.clip(shares - reach, 0, 1), np.clip(shares + reach, 0, 1)
-        return columns | {"low": low.tolist(), "high": high.tolist()}
+        size = self.schema.size
+        return Shares(
+            self.lattice.values(self.lattice.low + ends), self.estimate(output), self.database(output),
+            None if size is None else lambda beta: mechanism.error(beta) / size, partial(self.accuracy, mechanism),
+            self.details.column, units_of(self.schema.space(self.details.column)),
+        )  # fmt: skip
 
-    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+    def accuracy(self, mechanism: HasRows, beta: float) -> Accuracy:
         """The error to expect."""
         made = f"{self.axis.cells} thresholds from a database of {mechanism.rows} rows"
         if self.schema.size is None:

@@ -7,25 +7,54 @@ R^2), the first moment and the second (docs/proofs/moments.md).
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.errors import UnsupportedQuery
 from sfumato.queries.aggregation import Measure
 from sfumato.queries.contributions import Simplex
-from sfumato.queries.vector import Bounds, Integers, Noise, VectorQuestion, equal_groups
+from sfumato.queries.details import OfColumn
+from sfumato.queries.grouping import Cells
+from sfumato.queries.query import Query
+from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, equal_groups, numeric_space
+from sfumato.queries.weighted_noise import weighted_quantile
+from sfumato.spaces.schema import Schema
 
-__all__ = ["Variance"]
+__all__ = ["Variance", "VarianceDetails", "variance"]
 
 Floats = npt.NDArray[np.float64]
-TINY = 1e-300  # keeps 0 / 0 quiet where the count is lost in the noise
+WIDEST_SQUARED = 2**30  # the square of a wider range, times a row, would not fit in 64 bits
+ELSEWHERE = 0.02  # of beta, for the mean to lie where the weights are not looked at
+NARROWED = 4  # times that the weights are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceDetails(OfColumn):
+    """The variance of a column."""
+
+    kind: ClassVar[str] = "variance"
+
+    def over(self, query: Query, schema: Schema, cells: Cells) -> Variance:
+        """One for each cell."""
+        self.must_be_narrow(query, schema)
+        return Variance(query, schema, cells)
+
+    def must_be_narrow(self, query: Query, schema: Schema) -> None:
+        """Refuse a column whose squares do not fit in 64 bits."""
+        width = numeric_space(query, schema).lattice.width
+        if width > WIDEST_SQUARED:
+            raise UnsupportedQuery(
+                f"the {self.kind} of {self.column!r} needs at most 2^30 steps in its range, got {width}; "
+                "declare a larger step"
+            )
 
 
 class Variance(VectorQuestion):
     """The variance (divided by the count) of a column over each cell."""
 
-    __slots__ = ()
     coordinates = 3
 
     @property
@@ -39,7 +68,7 @@ class Variance(VectorQuestion):
         column = self.query.column
         return (Measure(column), Measure(column, 1), Measure(column, 2))
 
-    def vector(self, totals: Integers) -> Integers:
+    def vector(self, totals: Whole) -> Whole:
         """The triples, cell after cell."""
         present, above, squares = (np.asarray(total, dtype=object) for total in totals)
         width = self.lattice.width
@@ -47,38 +76,49 @@ class Variance(VectorQuestion):
         middle = 2 * (width * above - squares)
         return np.stack([first, middle, squares], axis=1).reshape(-1)
 
-    def estimate(self, noisy: Integers) -> Floats:
+    def estimate(self, noisy: Whole) -> Floats:
         """The variance of the noisy moments, kept between 0 and a quarter of the squared range."""
         total, mean, square = self._moments(self._triples(noisy))
         known = np.where(total > 0, square - mean**2, 0.125)
         return self._values(np.clip(known, 0.0, 0.25))
 
-    def interval(self, noisy: Integers, noise: Noise, beta: float) -> Bounds:
-        """Each coordinate within its quantile at beta/3; then what the variance can be over that box.
+    def interval(self, noisy: Whole, noise: Noise, beta: float) -> Bounds:
+        """By test inversion, with a small share of beta for where the mean lies.
 
-        For any fixed c the mean of (u - c)^2 is the variance plus (mean - c)^2, and is a ratio of linear
-        functions of the triple.  With c the noisy mean it bounds the variance from above, and from below once
-        the largest (mean - c)^2 in the box, of second order, is taken off (docs/proofs/moments.md).
+        At the true mean m and variance v the sum of (m^2 - v, m^2 - m - v, (1 - m)^2 - v) times the noisy triple is
+        pure noise, and it is T (v^ + (m^ - m)^2 - v) with T the noisy total, m^ and v^ the noisy mean and variance.  So
+        v lies within q / T of v^ + (m^ - m)^2, q the quantile of that noise at weights no less than the true ones: the
+        largest over where m and v can lie, narrowed in turn (docs/proofs/moments.md).
         """
-        triples, margin = self._triples(noisy), float(noise.quantile(beta / 3))
-        total, c, _ = self._moments(triples)
-        about = np.stack([c**2, c**2 - c, (1 - c) ** 2], axis=1)
-        least, most = _ratio_extremes(triples, margin, about)
-        before, after = _ratio_extremes(triples, margin, np.broadcast_to([0.0, 0.5, 1.0], triples.shape))
-        least = least - np.maximum(after - c, c - before) ** 2
-        undecided = total <= 4 * margin
-        low, high = np.where(undecided, 0.0, least), np.where(undecided, 0.25, most)
-        return self._values(np.clip(low, 0, 0.25)), self._values(np.clip(high, 0, 0.25))
+        triples = self._triples(noisy)
+        total, mean, square = self._moments(triples)
+        decided = total > 0
+        safe, center = np.where(decided, total, 1.0), np.clip(square - mean**2, 0.0, 0.25)
+        first = weighted_quantile(np.ones((1, 3)) * [1.0, 0.5, 1.0], noise, ELSEWHERE * beta) / safe
+        before, after = np.clip(mean - first, 0, 1), np.clip(mean + first, 0, 1)
+        away = weighted_quantile(_mean_weights(before, after), noise, ELSEWHERE * beta) / safe
+        before, after = np.clip(mean - away, 0, 1), np.clip(mean + away, 0, 1)
+        least, most = np.zeros_like(center), np.full_like(center, 0.25)
+        for _ in range(NARROWED):
+            reach = weighted_quantile(_weights(before, after, least, most), noise, (1 - ELSEWHERE) * beta) / safe
+            least, most = np.maximum(center - reach, 0.0), np.minimum(center + away**2 + reach, 0.25)
+        low, high = np.where(decided, least, 0.0), np.where(decided, most, 0.25)
+        return self._values(low), self._values(high)
 
     def preview(self, noise: Noise, beta: float) -> float | None:
         """The half-width for a uniform law of the declared size, shared equally by the cells."""
+        triple = self.typical()
+        if triple is None:
+            return None
+        low, high = self.interval(triple, noise, beta)
+        return float(high[0] - low[0]) / 2
+
+    def typical(self) -> Floats | None:
+        """The triple of a uniform law."""
         if self.schema.size is None:
             return None
         each = max(1, self.schema.size // max(1, self.cells.count))
-        uniform = np.full(3, self.lattice.width**2 * each / 3.0)
-        single = type(self)(self.query, self.schema, type(self.cells)(()))
-        low, high = single.interval(uniform, noise, beta)
-        return float(high[0] - low[0]) / 2
+        return np.full(3, self.lattice.width**2 * each / 3.0)
 
     @property
     def case(self) -> tuple[str, ...]:
@@ -87,7 +127,7 @@ class Variance(VectorQuestion):
             return ()
         return ("values spread evenly over the range", equal_groups(self.schema.size, self.cells.count))
 
-    def _triples(self, noisy: Integers) -> Floats:
+    def _triples(self, noisy: Whole) -> Floats:
         return np.asarray(noisy, dtype=np.float64).reshape(-1, 3)
 
     @staticmethod
@@ -100,13 +140,22 @@ class Variance(VectorQuestion):
         return np.asarray(relative * self.lattice.value(self.lattice.width) ** 2, dtype=np.float64)
 
 
-def _ratio_extremes(triples: Floats, margin: float, weights: Floats) -> Bounds:
-    """The least and greatest weighted mean of the triples within `margin`, entries at least 0.
+def _mean_weights(before: Floats, after: Floats) -> Floats:
+    """The largest sizes of (m, 1/2 - m, 1 - m) for m between the two."""
+    return np.stack([after, np.maximum(abs(0.5 - before), abs(0.5 - after)), 1 - before], axis=1)
 
-    A ratio of linear functions is monotone along each coordinate, so its extremes are at corners.
-    """
-    ratios = []
-    for signs in itertools.product((-margin, margin), repeat=3):
-        corner = np.maximum(triples + np.array(signs), 0.0)
-        ratios.append((weights * corner).sum(axis=1) / np.maximum(corner.sum(axis=1), TINY))
-    return np.minimum.reduce(ratios), np.maximum.reduce(ratios)
+
+def _weights(before: Floats, after: Floats, least: Floats, most: Floats) -> Floats:
+    """The largest sizes of (m^2 - v, m^2 - m - v, (1 - m)^2 - v) for m and v between their ends."""
+    lowest = np.where((before < 0.5) & (after > 0.5), -0.25, np.minimum(before**2 - before, after**2 - after))
+    sizes = (
+        np.maximum(after**2 - least, most - before**2),
+        most - lowest,
+        np.maximum((1 - before) ** 2 - least, most - (1 - after) ** 2),
+    )
+    return np.stack(sizes, axis=1)
+
+
+def variance(column: str) -> Query:
+    """The variance of a number (divided by the count)."""
+    return Query(VarianceDetails(column))

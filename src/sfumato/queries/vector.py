@@ -5,25 +5,42 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.answers.answer import Answer, Units
+from sfumato.answers.estimates import Estimates
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.aggregation import Aggregation, Measure
 from sfumato.queries.contributions import Contribution, sensitivity
+from sfumato.queries.details import a_kind
 from sfumato.queries.grouping import Cells
+from sfumato.queries.predicates import Predicate
 from sfumato.queries.query import Query
-from sfumato.schema import Schema
-from sfumato.spaces import Integers as WholeNumbers
-from sfumato.spaces import Interval, Lattice
-from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.queries.question import Bound, Source
+from sfumato.queries.weights import Weights
+from sfumato.spaces import Lattice, Numeric, Space, numeric
+from sfumato.spaces.schema import Schema
 
-__all__ = ["NEEDS_SIZE", "Bounds", "Integers", "Noise", "VectorQuestion", "equal_groups", "numeric_space", "per_cell"]
+__all__ = [
+    "NEEDS_SIZE",
+    "Bounds",
+    "Noise",
+    "Noisy",
+    "VectorQuestion",
+    "Whole",
+    "equal_groups",
+    "numeric_space",
+    "per_cell",
+    "units_of",
+]
 
 NEEDS_SIZE = "depends on the number of rows; declare size= to preview it"
-Integers = npt.NDArray[Any]  # whole numbers: int64 where they are counts, Python's own where they may be larger
+Whole = npt.NDArray[Any]  # whole numbers: int64 where they are counts, Python's own where they may be larger
 Bounds = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
@@ -39,8 +56,15 @@ class Noise(Protocol):
     def mean_absolute(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class VectorQuestion(ABC):
+class Noisy(Protocol):
+    """A mechanism whose output is the vector with independent noise of one law on each number."""
+
+    @property
+    def noise(self) -> Noise: ...
+
+
+@dataclass(frozen=True)
+class VectorQuestion(Bound, ABC):
     """A query bound to a schema: exact integers in, noisy integers out, estimates and intervals from those.
 
     Everything here is a function of public quantities, except `vector`, whose argument is secret.
@@ -49,11 +73,6 @@ class VectorQuestion(ABC):
     query: Query
     schema: Schema
     cells: Cells
-
-    @property
-    def name(self) -> str:
-        """The query's readable name."""
-        return self.query.name
 
     @property
     @abstractmethod
@@ -70,94 +89,157 @@ class VectorQuestion(ABC):
     def measures(self) -> tuple[Measure, ...]:
         """What the engine computes in each cell."""
 
+    def answer(self, table: Source) -> Whole:
+        """The exact, secret vector of a table; no cells, no numbers."""
+        if self.cells.count == 0:
+            return np.zeros(0, dtype=object)
+        return self.vector(table.answer(self.statistic))
+
     @abstractmethod
-    def vector(self, totals: Integers) -> Integers:
+    def vector(self, totals: Whole) -> Whole:
         """The exact answer, in lattice units, from the engine's totals of shape (measures, cells)."""
 
     @abstractmethod
-    def estimate(self, noisy: Integers) -> npt.NDArray[np.float64]:
+    def estimate(self, noisy: Whole) -> npt.NDArray[np.float64]:
         """One number a cell, in the column's own units."""
 
     @abstractmethod
-    def interval(self, noisy: Integers, noise: Noise, beta: float) -> Bounds:
+    def interval(self, noisy: Whole, noise: Noise, beta: float) -> Bounds:
         """For each cell, an interval that misses the clipped, bounded answer with probability at most beta."""
 
     @abstractmethod
     def preview(self, noise: Noise, beta: float) -> float | None:
         """The half-width to expect in `case`, from public quantities; None where a declared size is needed."""
 
-    @property
+    @cached_property
     def lattice(self) -> Lattice:
         """The lattice of the column that is measured."""
         return numeric_space(self.query, self.schema).lattice
 
-    @property
+    @cached_property
     def every_row_counts(self) -> bool:
-        """Whether the number of rows is public and none can be left out, missing or filtered."""
-        imputed = numeric_space(self.query, self.schema).missing is not None
-        unfiltered = self.query.condition is None and not self.cells.keys
-        return imputed and unfiltered and self.schema.fixed_size is not None
+        """Whether the number of rows is public and none can be left out, missing, filtered or weighted."""
+        unfiltered = self.query.condition is None and not self.cells.keys and self.weights is None
+        return self.never_missing and unfiltered and self.schema.fixed_size is not None
+
+    @property
+    def never_missing(self) -> bool:
+        """Whether what is measured is known of every row."""
+        return numeric_space(self.query, self.schema).settled
+
+    @property
+    def weights(self) -> Weights | None:
+        """What rows are weighted by, where they are."""
+        return None
+
+    @property
+    def judged(self) -> Predicate | None:
+        """The bound condition whose rows are counted, where one is."""
+        return None
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows can add every whole number up to the largest."""
+        return True
 
     @property
     def dimension(self) -> int:
         """Whole numbers released in all."""
         return self.coordinates * self.cells.count
 
-    @property
+    @cached_property
     def statistic(self) -> Aggregation:
         """What the engine is asked."""
-        return Aggregation(self.query.bound_condition(self.schema), self.cells, self.measures)
+        measures = self.measures if self.weights is None else self.weights.measures(self.measures)
+        return Aggregation(self.query.bound_condition(self.schema), self.cells, measures)
 
-    def table(self, noisy: Integers, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
-        """The public columns: keys, estimate, and the interval's ends, the estimate never outside them."""
-        low, high = self.interval(noisy, mechanism.noise, per_cell(beta, self.cells.count or 1, joint))
-        estimate = self.estimate(noisy)
-        return {
-            **self.cells.columns(),
-            "estimate": estimate.tolist(),
-            "low": np.minimum(low, estimate).tolist(),
-            "high": np.maximum(high, estimate).tolist(),
-        }
+    def totals(self, found: Whole) -> Whole:
+        """The measures of each cell, as the engine found them, with weights taken in."""
+        return found if self.weights is None else self.weights.combined(found)
+
+    @property
+    def measure(self) -> str:
+        """What the numbers are, for an axis."""
+        return f"{self.query.kind} of {self.query.column}"
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the numbers are totals, of which none is zero."""
+        return False
+
+    @property
+    def shown_in(self) -> Units | None:
+        """How the answers are shown, where they are numbers of the column and it shows them in its own way."""
+        return None
+
+    @property
+    def frame(self) -> tuple[float, float] | None:
+        """The public range of the numbers, where it is worth showing."""
+        return None
+
+    def read(self, output: Whole, mechanism: Noisy) -> Answer:
+        """One estimate a cell, with its interval."""
+        noise, order = mechanism.noise, "axis" if self.cells.keys and self.cells.keys[0].starts is not None else "size"
+
+        def ends(beta: float, joint: bool) -> Bounds:
+            cells = self.cells.count or 1
+            tied = joint and self.total_is_public  # noise of sum zero: the union of the cells' tails
+            return self.interval(output, noise, beta / cells if tied else per_cell(beta, cells, joint))
+
+        return Estimates(
+            self.cells.columns(), self.estimate(output), ends, self.measure, order, self.is_total, self.frame,
+            units=self.shown_in,
+        )  # fmt: skip
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the numbers are counts of a public total: every unit has its place in one of the cells."""
+        return False
+
+    def typical(self) -> npt.NDArray[np.float64] | None:
+        """The exact numbers of one cell in `case`; None where the declared size is needed, or none speaks for all."""
+        return None
 
     @property
     def case(self) -> tuple[str, ...]:
         """The tables that `preview` speaks of; empty where it speaks of all."""
         return ()
 
-    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+    def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
         """The error to expect, from public quantities."""
         half = self.preview(mechanism.noise, beta)
         if half is None:
             return NotStated(NEEDS_SIZE)
         return ErrorStatement("answer", half, level_of(beta), each=self.cells.count > 1, given=self.case)
 
-    def accuracy_of(self, noisy: Integers, mechanism: Any, beta: float) -> Accuracy:
-        """The error of a release, from its own intervals: how far the estimate can be from what they cover."""
-        columns = self.table(noisy, mechanism, beta)
-        estimate, low, high = (np.asarray(columns[name], dtype=np.float64) for name in ("estimate", "low", "high"))
-        if not len(estimate):
-            return NotStated("no cell was released")
-        reach = np.maximum(high - estimate, estimate - low)
-        return ErrorStatement(
-            "answer", float(reach.max()), level_of(beta), least=float(reach.min()), each=len(estimate) > 1
-        )
-
     def sensitivity(self, norm: str) -> float:
         """How far one unit moves the vector."""
-        return sensitivity(self.body, norm, self.dimension, self.schema)
+        if norm not in self._sensitivities:
+            self._sensitivities[norm] = sensitivity(self.body, norm, self.dimension, self.schema, self.cells.count)
+        return self._sensitivities[norm]
+
+    @cached_property
+    def _sensitivities(self) -> dict[str, float]:
+        """Those that were asked for, by norm."""
+        return {}
 
     def coordinate_sensitivity(self) -> int:
         """How far one unit moves a single coordinate."""
         return int(self.sensitivity("linf"))
 
 
-def numeric_space(query: Query, schema: Schema) -> Interval | WholeNumbers:
+def numeric_space(query: Query, schema: Schema) -> Numeric:
     """The space of the query's column, which must hold numbers."""
     space = schema.space(query.column or "")
-    if not isinstance(space, Interval | WholeNumbers):
-        asked = "quantiles need" if query.kind == "quantiles" else f"a {query.kind} needs"
+    if not numeric(space):
+        asked = "quantiles need" if query.kind == "quantiles" else f"{a_kind(query.kind)} needs"
         raise UnsupportedQuery(f"{asked} a numeric column; {query.column!r} is declared as {type(space).__name__}")
     return space
+
+
+def units_of(space: Space) -> Units | None:
+    """How a column shows its numbers; None where as they are."""
+    return space.shown if space.decodes else None
 
 
 def equal_groups(size: int, cells: int) -> str:

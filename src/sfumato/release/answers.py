@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar, Protocol
 
 from sfumato import arguments
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.accounting.laws import Law
+from sfumato.answers.answer import Answer
+from sfumato.answers.certificate import Verdict
+from sfumato.answers.curves import Curve, Trend
+from sfumato.answers.frames import Framed, write_csv
+from sfumato.answers.functions import Function, Functions
+from sfumato.answers.pivots import pivoted
+from sfumato.answers.statements import Accuracy
+from sfumato.cards import Card, Shown
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms import Mechanism, steps
+from sfumato.mechanisms.mechanism import loss_of
 from sfumato.privacy.guarantees import Guarantee, to_record
-from sfumato.release.identity import canonical
-from sfumato.statements import Accuracy
+from sfumato.queries import Question
+from sfumato.records import canonical, readable
 
-__all__ = ["FORMAT", "FORMER", "Provenance", "Release"]
+__all__ = ["FORMAT", "FORMER", "Provenance", "Release", "dispute", "facts"]
 
 FORMAT = "sfumato-release/2"
 FORMER = "sfumato-release/1"  # read for good: conditions as texts, bodies of noise by name
+UNPROTECTED = "NOT PRIVATE"
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a release comes from, in public words; `account` and `batch` are absent unless set."""
+    """Where a release comes from, in public words; `account`, `batch` and `laboratory` are absent unless set."""
 
     dataset: str
     unit: str
@@ -36,6 +45,19 @@ class Provenance:
     parts: tuple[dict[str, Any], ...] = ()
     account: str | None = None  # on whose behalf it was asked
     batch: int | None = None  # how many releases its charge paid for together
+    laboratory: str | None = None  # why a release protects nobody: its randomness repeats, nothing was charged
+
+    @property
+    def mark(self) -> str:
+        """What the short form of a release adds, so that one from a laboratory is never taken for a private one."""
+        return f", {UNPROTECTED}" if self.laboratory is not None else ""
+
+    def claimed(self, guarantee: Guarantee) -> str:
+        """The guarantee in words; of a laboratory's release only what it would be."""
+        words = guarantee.words().format(unit=self.unit)
+        if self.laboratory is None:
+            return words
+        return f"{UNPROTECTED}: {self.laboratory}; with secret randomness it would be: {words}"
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
@@ -48,69 +70,137 @@ class Provenance:
         return cls(**{**record, "parts": tuple(record["parts"])})
 
 
+class Claimed(Protocol):
+    """What every publication claims."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it costs."""
+
+    @property
+    def stated(self) -> Guarantee | None:
+        """What a file states where its mechanism gives no such claim."""
+
+    @property
+    def certificate(self) -> Verdict:
+        """How far its error is from the best."""
+
+    def accuracy(self, level: float = 0.95) -> str:
+        """Its error in words."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Release:
+class Release(Shown, Framed):
     """A private answer: its value, guarantee, error bars, certificate and provenance.
 
     `question` and `mechanism` are public descriptions; `output` is what the mechanism returned.
     """
 
+    FILES: ClassVar[tuple[str, ...]] = (".json", ".parquet")  # what it is written as
+
     name: str
-    question: Any
-    mechanism: Any
-    output: Any
+    question: Question
+    mechanism: Mechanism
+    output: object
     guarantee: Guarantee
-    certificate: Certificate | NoBoundKnown
+    certificate: Verdict
     provenance: Provenance
     spend: Guarantee
-    keys: tuple[str, ...] | None = field(default=None)
     stated: Guarantee | None = None  # what a file states where its mechanism gives no such claim
+    answer: Answer = field(init=False)  # what the question reads from the output
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "answer", self.question.read(self.output, self.mechanism))
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        question: Question,
+        mechanism: Mechanism,
+        output: object,
+        guarantee: Guarantee,
+        certificate: Verdict,
+        provenance: Provenance,
+        spend: Guarantee,
+    ) -> Release:
+        """What a mechanism's output is published as."""
+        stamped = replace(provenance, parts=tuple(steps(mechanism)))
+        return cls(name, question, mechanism, output, guarantee, certificate, stamped, spend)
 
     @property
     def value(self) -> Any:
         """A number (or item) for a single answer, else one entry for each row of `table`."""
-        estimates = self.question.estimate(self.output)
-        if len(estimates) == 1 and not self.question.cells.keys:
-            only = estimates[0]
-            return float(only) if isinstance(only, np.floating) else only
-        return estimates
+        return self.answer.value
+
+    @property
+    def keys(self) -> tuple[str, ...] | None:
+        """The keys that were discovered, where some were."""
+        found = self.question.stored(self.output)["keys"]
+        return tuple(found) if isinstance(found, list) else None
 
     def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[Any, Any]:
         """The ends of the error bars: per cell, or with `joint` for all cells at once.
 
         They cover the clipped, bounded answer, not what was clipped away.
         """
-        level = arguments.level(level)
-        columns = self.question.table(self.output, self.mechanism, 1 - level, joint)
-        if "low" not in columns:
-            raise UnsupportedQuery(
-                f"{self.name!r} has no error bar in its own units without more data; "
-                f"what is known: {self.accuracy(level)}"
-            )
-        low, high = np.array(columns["low"]), np.array(columns["high"])
-        single = len(low) == 1 and not self.question.cells.keys
-        return (float(low[0]), float(high[0])) if single else (low, high)
+        return self.answer.interval(arguments.level(level), joint=joint)
 
     def error(self, level: float = 0.95) -> Accuracy:
         """What can be said of the error: from the release's own intervals where it has them."""
-        beta = 1 - level
-        if hasattr(self.question, "accuracy_of"):
-            return self.question.accuracy_of(self.output, self.mechanism, beta)  # type: ignore[no-any-return]
-        return self.question.accuracy(self.mechanism, beta)  # type: ignore[no-any-return]
+        return self.answer.error(level)
 
     def accuracy(self, level: float = 0.95) -> str:
         """The same in words."""
         return self.error(level).words()
 
+    def advice(self) -> dict[str, str]:
+        """What to use it for: what was asked."""
+        return {}
+
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
         """An Arrow table: keys, estimate, low, high (or item, probability)."""
         import pyarrow as pa
 
-        return pa.table(self.question.table(self.output, self.mechanism, 1 - level, joint))
+        return pa.table(self.answer.shown(self.answer.table(level, joint=joint)))
 
-    def to_pandas(self, level: float = 0.95) -> Any:
-        """The table as a pandas frame."""
-        return self.table(level).to_pandas()
+    def pivot(self, part: str = "estimate", level: float = 0.95) -> Any:
+        """Answers by two keys or more as an Arrow table with the last key across: estimates, or `low` or `high` ends.
+
+        Sums of a cross table stand in the column and the rows of the total, whose keys are null.
+        """
+        import pyarrow as pa
+
+        columns = self.answer.shown(self.answer.table(arguments.level(level)))
+        return pa.table(pivoted(columns, list(self.answer.keys), part))
+
+    def __float__(self) -> float:
+        """The number that was released, where it is one: the same as `value`."""
+        found = self.value
+        if isinstance(found, int | float):
+            return float(found)
+        raise UnsupportedQuery(f"{self.name!r} is not one number; see its value, or its table() with all answers")
+
+    def __format__(self, spec: str) -> str:
+        """As text, or by a number's format such as `.1f` where the answer is one number."""
+        return format(float(self), spec) if spec else str(self)
+
+    def adding_up(self, level: float = 0.95, *, joint: bool = False) -> Any:
+        """Counts by public keys as an Arrow table of whole numbers, none negative, whose margins agree; free.
+
+        Each sum over keys has a row of its own, with null for what is summed over.  Intervals are about the true sums:
+        each holds with probability `level`, or with `joint` all of them.
+        """
+        import pyarrow as pa
+
+        if self.keys is not None:
+            raise UnsupportedQuery("keys that were discovered leave out rows, so that their counts do not add up")
+        return pa.table(self.answer.added_up(arguments.level(level), joint))
+
+    @property
+    def loss(self) -> Law | None:
+        """The law of its privacy loss, where its mechanism knows it."""
+        return loss_of(self.mechanism)
 
     @property
     def disputed(self) -> bool:
@@ -119,27 +209,51 @@ class Release:
 
     def words(self) -> str:
         """The claim in full sentences."""
-        return (
-            f"{self.name}\n"
-            f"  guarantee    {self.guarantee.words().format(unit=self.provenance.unit)}\n"
-            f"{dispute(self.stated, '  DISPUTED     ')}"
-            f"  error        {self.accuracy()}\n"
-            f"  certificate  {self.certificate.words()}\n"
-            f"  ledger       charge {self.provenance.charge} of {self.provenance.time}, head {self.provenance.head}"
-        )
+        return str(Card(self.name, self._facts()))
+
+    def _facts(self) -> dict[str, str]:
+        return facts(self, self.provenance)
+
+    def card(self) -> Card:
+        """The answers with their error bars, a few where they are many, and the claim."""
+        from sfumato.report.answers import few
+
+        shown, omitted = few(self)
+        if shown.single:
+            return Card(self.name, {"answer": shown.single, **self._facts()})
+        return Card(self.name, self._facts(), shown.headings, shown.rows, shown.numeric, omitted)
 
     def __repr__(self) -> str:
-        return f"Release({self.name!r}, {self.guarantee!r}{', disputed' if self.disputed else ''})"
+        from sfumato.report.answers import few
 
-    def __str__(self) -> str:
-        return self.words()
+        shown, omitted = few(self)
+        count = (len(shown.rows) + omitted) * shown.each
+        answer = shown.single or f"{count:,} answers"
+        disputed = ", disputed" if self.disputed else ""
+        certified = self.certificate.brief()
+        return f"Release({self.name!r}: {answer}, {self.guarantee!r}, {certified}{disputed}{self.provenance.mark})"
 
     @property
-    def curve(self) -> Any:
+    def curve(self) -> Curve | Trend:
         """The whole function, for questions whose answer is one: evaluable anywhere at no further cost."""
-        if not hasattr(self.question, "curve"):
+        if isinstance(self.answer, Functions):
+            raise UnsupportedQuery(f"{self.name!r} has a curve for each group: curves[...] by the group's label")
+        if not isinstance(self.answer, Function):
             raise UnsupportedQuery(f"{self.name!r} is not a function; ask for density(...) or another curve")
-        return self.question.curve(self.output, self.mechanism)
+        return self.answer.curve
+
+    @property
+    def curves(self) -> dict[object, Curve | Trend]:
+        """The curve of each group, by its label, for a curve that was asked `by` groups."""
+        if not isinstance(self.answer, Functions):
+            raise UnsupportedQuery(f"{self.name!r} is not a curve by groups; ask density(...).by(...)")
+        return self.answer.curves
+
+    def bandwidth(self, rule: str = "silverman", size: int | None = None) -> float:
+        """A bandwidth for curves by a rule of thumb, from a released variance or quantiles 0.25 and 0.75; free."""
+        from sfumato.queries.functions.bandwidths import from_spread
+
+        return from_spread(self, rule, size)
 
     def plot(self) -> Any:
         """A picture of the estimates with their error bars (an Altair chart)."""
@@ -149,22 +263,23 @@ class Release:
 
     def to_record(self) -> dict[str, Any]:
         """The whole release as plain values; documented in docs/formats/release.md."""
+        stored = self.question.stored(self.output)
         return {
             "format": FORMAT,
             "name": self.name,
             "query": self.question.query.to_record(),
             "schema": self.question.schema.to_record(),
-            "keys": None if self.keys is None else list(self.keys),
+            "keys": stored["keys"],
             "spend": to_record(self.spend),
             "guarantee": to_record(self.guarantee),
-            "guarantee_in_words": self.guarantee.words().format(unit=self.provenance.unit),
-            "mechanism": self.mechanism.to_record(),
-            "output": np.asarray(self.output, dtype=object).tolist(),
+            "guarantee_in_words": self.provenance.claimed(self.guarantee),
+            "mechanism": steps(self.mechanism)[-1],
+            "output": stored["output"],
             "error_in_words": self.accuracy(),
             "certificate": self.certificate.to_record(),
             "certificate_in_words": self.certificate.words(),
             "provenance": self.provenance.to_record(),
-            "table": self.question.table(self.output, self.mechanism, 0.05, False),
+            "table": self.answer.table(),
             "table_level": 0.95,
         } | ({} if self.stated is None else {"stated": to_record(self.stated)})
 
@@ -173,20 +288,37 @@ class Release:
         return canonical(self.to_record())
 
     def save(self, path: str | Path) -> Path:
-        """Write the release to a `.json` or `.parquet` file; the latter carries the record in its metadata."""
+        """Write the release to a `.json` or `.parquet` file, which carries the record in its metadata.
+
+        A `.csv` holds the table alone, with an apostrophe before texts that a spreadsheet would run as formulas.
+        """
         target = Path(path)
         if target.suffix == ".json":
-            target.write_bytes(
-                json.dumps(self.to_record(), indent=1, ensure_ascii=False, sort_keys=True).encode() + b"\n"
-            )
+            target.write_text(readable(json.loads(self.to_bytes())), encoding="utf-8")
         elif target.suffix == ".parquet":
             import pyarrow.parquet as pq
 
             described = self.table().replace_schema_metadata({"sfumato.release": self.to_bytes()})
             pq.write_table(described, target)
+        elif target.suffix == ".csv":
+            if self.provenance.laboratory is not None:
+                raise ParameterError("a laboratory's release is not private, which a .csv cannot say; save it as .json")
+            write_csv(self.table(), target)
         else:
-            raise ParameterError(f"a release is saved as .json or .parquet, not {target.suffix!r}")
+            raise ParameterError(f"a release is saved as .json, .parquet or .csv, not {target.suffix!r}")
         return target
+
+
+def facts(release: Claimed, place: Provenance, **besides: str) -> dict[str, str]:
+    """What is claimed of a release, each part under its name."""
+    return {
+        "guarantee": place.claimed(release.guarantee),
+        **({} if release.stated is None else {"DISPUTED": dispute(release.stated, "").rstrip("\n")}),
+        "error": release.accuracy(),
+        "certificate": release.certificate.words(),
+        **besides,
+        "ledger": f"charge {place.charge} of {place.time}, head {place.head}",
+    }
 
 
 def dispute(stated: Guarantee | None, heading: str) -> str:

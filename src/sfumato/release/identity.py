@@ -8,59 +8,48 @@ Version 0.2.0 took the whole schema: its digests are recognized, so that what it
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from sfumato.errors import LedgerError
+from sfumato.errors import LedgerError, SfumatoError
+from sfumato.ledger import Known
+from sfumato.ledger.protocol import in_words
 from sfumato.privacy.adjacency import Person
-from sfumato.schema import Schema
+from sfumato.privacy.guarantees import guarantee_from
+from sfumato.records import canonical, digest, sha256
+from sfumato.spaces.schema import Schema
 
-__all__ = ["Identity", "canonical", "digest", "scope"]
+__all__ = ["Identity", "scope"]
 
 SHOWN = 200  # characters of a part that a ledger's entry repeats; of longer ones it keeps the hash
 
 
-class Known(Protocol):
-    """What a ledger's entry tells of a name."""
-
-    @property
-    def digest(self) -> str: ...
-
-    @property
-    def description(self) -> dict[str, object]: ...
-
-
-def canonical(record: Any) -> bytes:
-    """One form for one value: sorted keys, no spaces, no NaN."""
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-def digest(record: Any) -> str:
-    """The SHA-256 of the canonical form."""
-    return hashlib.sha256(canonical(record)).hexdigest()
-
-
 def scope(schema: Schema, columns: Iterable[str], sized: bool = False) -> dict[str, Any]:
     """What of a schema belongs to a question about these columns; `sized` if it cannot be asked without a size."""
-    read = schema.columns if isinstance(schema.unit, Person) else columns
+    asked = tuple(columns)
+    sources = {source for name in asked for source in schema.sources(name)}
+    held = schema.held
+    read = schema.columns if isinstance(schema.unit, Person) else {name: held[name] for name in sources}
     whole = schema.to_record()
     record: dict[str, Any] = {
-        name: whole[name] for name in ("dataset", "version", "adjacency", "unit", "quoted_lines") if name in whole
+        name: whole[name]
+        for name in ("dataset", "version", "adjacency", "unit", "quoted_lines", "people")
+        if name in whole
     }
     if schema.fixed_size is not None or sized:
         record["size"] = schema.size
-    return {**record, "columns": {name: whole["columns"][name] for name in sorted(read)}}
+    record["columns"] = {name: read[name].to_record() for name in sorted(read)}
+    computed = {name: whole["derived"][name] for name in sorted(asked) if name in schema.derived}
+    return {**record, "derived": computed} if computed else record
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A specification, and the one by which version 0.2.0 named the same thing."""
+    """A specification, and those by which earlier versions named the same thing, that of 0.2.0 last."""
 
     specification: Mapping[str, Any]
-    former: Mapping[str, Any]
+    former: tuple[Mapping[str, Any], ...]
 
     @property
     def digest(self) -> str:
@@ -71,16 +60,16 @@ class Identity:
         """The specification for a ledger's entry: short parts as they are, long ones by their hash."""
         return {"specification": {name: _brief(part) for name, part in _parts(self.specification).items()}}
 
-    def within(self, name: str, entries: Iterable[Known]) -> str:
-        """The digest under which a ledger knows this name: its own, or 0.2.0's.  Another one is refused, in words."""
-        for entry in entries:
-            if entry.digest not in (self.digest, digest(dict(self.former))):
-                raise LedgerError(
-                    f"name {name!r} is already used in this ledger for another specification{self._differing(entry)}; "
-                    "give the changed release a new name"
-                )
-            return entry.digest
-        return self.digest
+    def within(self, name: str, entry: Known | None) -> str:
+        """The digest under which a ledger knows this name: its own, or a former.  Another one is refused, in words."""
+        if entry is None:
+            return self.digest
+        if entry.digest not in (self.digest, *(digest(dict(one)) for one in self.former)):
+            raise LedgerError(
+                f"name {name!r} is already used in this ledger for another specification{self._differing(entry)}; "
+                "give the changed release a new name"
+            )
+        return entry.digest
 
     def _differing(self, entry: Known) -> str:
         kept, mine = entry.description.get("specification"), self.described()["specification"]
@@ -90,7 +79,7 @@ class Identity:
                 return ""
             return ": " + "; ".join(_change(name, kept.get(name), mine.get(name)) for name in names[:4])
         asked = entry.description.get("query")
-        if asked is not None and asked != self.former.get("query"):
+        if asked is not None and asked != self.former[-1].get("query"):
             return ": it asked another question"
         return ": its schema or spend was another"
 
@@ -104,16 +93,24 @@ def _parts(specification: Mapping[str, Any]) -> dict[str, Any]:
     return {**parts, **{f"column {name!r}": space for name, space in columns.items()}}
 
 
-def _brief(part: Any) -> Any:
+def _brief(part: object) -> Any:
     text = canonical(part)
-    return part if len(text) <= SHOWN else {"sha256": hashlib.sha256(text).hexdigest()}
+    return part if len(text) <= SHOWN else {"sha256": sha256(text)}
 
 
-def _change(name: str, before: Any, after: Any) -> str:
-    return f"{name} was {_said(before)}, now {_said(after)}"
+def _change(name: str, before: object, after: object) -> str:
+    said = _amounts if name == "spend" else _said
+    return f"{name} was {said(before)}, now {said(after)}"
 
 
-def _said(part: Any) -> str:
+def _amounts(spend: object) -> str:
+    try:
+        return in_words(guarantee_from(spend))  # type: ignore[arg-type]
+    except (SfumatoError, KeyError, TypeError, ValueError):  # by its hash, or of a later version
+        return _said(spend)
+
+
+def _said(part: object) -> str:
     if part is None:
         return "none"
     if isinstance(part, Mapping) and part.keys() == {"sha256"}:

@@ -4,26 +4,66 @@ from __future__ import annotations
 
 import io
 import json
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from sfumato.certificate import Certificate, NoBoundKnown, certificate_from
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.accounting.laws import Law
+from sfumato.answers.certificate import Verdict, certificate_from
+from sfumato.answers.frames import Framed, write_csv
+from sfumato.answers.rows import RowsAnswer
+from sfumato.answers.statements import Accuracy
+from sfumato.cards import Card, Shown
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
-from sfumato.release.answers import Provenance, dispute
-from sfumato.release.identity import canonical
-from sfumato.schema import Schema
+from sfumato.queries.grouping import Cells
+from sfumato.queries.query import Query
+from sfumato.records import canonical
+from sfumato.release.answers import Provenance, facts
+from sfumato.release.identity import Identity, scope
+from sfumato.spaces.schema import Schema
 
-__all__ = ["TableRelease"]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-FORMULA = "^([=+\\-@\\t\\r])"  # how a text begins that a spreadsheet would run
+__all__ = ["TableQuestion", "TableRelease"]
+
 METADATA = b"sfumato.release"  # where a Parquet file keeps the record
 
 
+class TableQuestion(Protocol):
+    """A bound question whose answer is rows, which are stored as they are."""
+
+    @property
+    def query(self) -> Query:
+        """What was asked."""
+
+    @property
+    def schema(self) -> Schema:
+        """What it was bound to."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The declared columns that are read."""
+
+    @property
+    def cells(self) -> Cells:
+        """One cell: the whole table."""
+
+    def specification(self) -> dict[str, object]:
+        """What makes it the same table again, beside the schema and the spend."""
+
+    def stored(self, output: Any) -> dict[str, object]:
+        """What of the output is kept beside the rows, as plain values."""
+
+    def read(self, output: Any, mechanism: Any) -> RowsAnswer:
+        """The public rows."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TableRelease:
+class TableRelease(Shown, Framed):
     """A public table with its guarantee, certificate and provenance.
 
     Whatever is computed from `rows` costs no more privacy: that is post-processing.  `method` holds the public
@@ -31,16 +71,68 @@ class TableRelease:
     """
 
     FORMAT: ClassVar[str]
+    FILES: ClassVar[tuple[str, ...]] = (".parquet", ".csv")  # what it is written as
 
     name: str
-    rows: Any  # a pyarrow.Table
+    rows: pa.Table
     schema: Schema
     guarantee: Guarantee
-    certificate: Certificate | NoBoundKnown
+    certificate: Verdict
     provenance: Provenance
     spend: Guarantee
     method: dict[str, Any]
     stated: Guarantee | None = None  # what a file states where its mechanism gives no such claim
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        question: Any,
+        mechanism: Mechanism,
+        output: object,
+        guarantee: Guarantee,
+        certificate: Verdict,
+        provenance: Provenance,
+        spend: Guarantee,
+    ) -> Self:
+        """What a mechanism's output is published as."""
+        method = {**mechanism.to_record(), **question.stored(output)}
+        rows = question.read(output, mechanism).value
+        stamped = replace(provenance, parts=(method,))
+        return cls(name, rows, question.schema, guarantee, certificate, stamped, spend, method)
+
+    @classmethod
+    def identity(cls, question: Any, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
+        """What makes such a table the same again, by today's rule and by that of 0.2.0; with a `chosen` mechanism."""
+        asked = {**question.specification(), **chosen}
+        return Identity(cls.specified(question, asked, spend), (cls.formerly(question, asked, spend),))
+
+    @classmethod
+    def specified(cls, question: TableQuestion, asked: Mapping[str, object], spend: Guarantee) -> dict[str, object]:
+        """What is asked of the columns that are read, with what may be spent."""
+        parts = {"asked" if part == "columns" else part: value for part, value in asked.items()}
+        scoped = scope(question.schema, question.columns, sized=True)
+        return {"format": cls.FORMAT, "spend": to_record(spend), **parts, **scoped}
+
+    @classmethod
+    def formerly(cls, question: TableQuestion, asked: Mapping[str, object], spend: Guarantee) -> dict[str, object]:
+        """The same by the rule of 0.2.0, which took the whole schema."""
+        return {"format": cls.FORMAT, "spend": to_record(spend), **asked, "schema": question.schema.to_record()}
+
+    @property
+    def question(self) -> TableQuestion:
+        """What was asked, bound to the schema again."""
+        raise NotImplementedError
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism, rebuilt from its public parameters."""
+        raise NotImplementedError
+
+    @property
+    def loss(self) -> Law | None:
+        """The law of its privacy loss: its claim stands for it."""
+        return None
 
     @property
     def disputed(self) -> bool:
@@ -52,30 +144,63 @@ class TableRelease:
 
     def __repr__(self) -> str:
         disputed = ", disputed" if self.disputed else ""
-        return f"{type(self).__name__}({self.name!r}, {len(self):,} rows, {self.guarantee!r}{disputed})"
+        mark = f"{disputed}{self.provenance.mark}"
+        certified = self.certificate.brief()
+        return f"{type(self).__name__}({self.name!r}: {len(self):,} rows, {self.guarantee!r}, {certified}{mark})"
 
-    def __str__(self) -> str:
-        return self.words()
+    @property
+    def answer(self) -> RowsAnswer:
+        """The rows as an answer."""
+        columns = {name: self.rows[name] for name in self.rows.column_names}
+        return RowsAnswer(columns, self.error())
 
-    def accuracy(self) -> str:
-        """The error to expect, in words; from public quantities and the release itself."""
+    @property
+    def value(self) -> pa.Table:
+        """The rows."""
+        return self.rows
+
+    def table(self, level: float = 0.95, *, joint: bool = False) -> pa.Table:
+        """The rows."""
+        return self.rows
+
+    def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[object, object]:
+        """Rows have no error bars."""
+        raise UnsupportedQuery(
+            f"{self.name!r} is a table of rows, without error bars; what is known: {self.accuracy(level)}"
+        )
+
+    def error(self, level: float = 0.95) -> Accuracy:
+        """What can be said of the error, from public quantities and the release itself."""
         raise NotImplementedError
+
+    def accuracy(self, level: float = 0.95) -> str:
+        """The same in words."""
+        return self.error(level).words()
 
     def words(self) -> str:
         """The claim in full sentences."""
-        return (
-            f"{self.name}: {len(self):,} rows of {', '.join(self.rows.column_names)}\n"
-            f"  guarantee    {self.guarantee.words().format(unit=self.provenance.unit)}\n"
-            f"{dispute(self.stated, '  DISPUTED     ')}"
-            f"  error        {self.accuracy()}\n"
-            f"  certificate  {self.certificate.words()}\n"
-            f"  use          every later query on this table is free: it costs no more privacy\n"
-            f"  ledger       charge {self.provenance.charge} of {self.provenance.time}, head {self.provenance.head}"
-        )
+        return str(Card(self._title(), self._facts()))
 
-    def to_pandas(self) -> Any:
-        """The rows as a pandas frame."""
-        return self.rows.to_pandas()
+    def _title(self) -> str:
+        return f"{self.name}: {len(self):,} rows of {', '.join(self.rows.column_names)}"
+
+    def _facts(self) -> dict[str, str]:
+        return facts(self, self.provenance, use="every later query on this table is free: it costs no more privacy")
+
+    def advice(self) -> dict[str, str]:
+        """What to use it for, and what not, by heading; nothing where that is not known."""
+        return {}
+
+    def card(self) -> Card:
+        """The first rows, and the claim."""
+        from sfumato.report.answers import few
+
+        shown, omitted = few(self)
+        return Card(self._title(), self._facts(), shown.headings, shown.rows, (), omitted)
+
+    def plot(self) -> Any:
+        """A picture, for the kinds of tables that have one (an Altair chart)."""
+        raise UnsupportedQuery(f"{self.name!r} is a table of rows without a picture of its own; plot its columns")
 
     def to_record(self) -> dict[str, Any]:
         """Everything but the rows, as plain values."""
@@ -84,7 +209,7 @@ class TableRelease:
             "name": self.name,
             "schema": self.schema.to_record(),
             "guarantee": to_record(self.guarantee),
-            "guarantee_in_words": self.guarantee.words().format(unit=self.provenance.unit),
+            "guarantee_in_words": self.provenance.claimed(self.guarantee),
             "certificate": self.certificate.to_record(),
             "certificate_in_words": self.certificate.words(),
             "error_in_words": self.accuracy(),
@@ -130,29 +255,12 @@ class TableRelease:
         In the latter a text that a spreadsheet would run as a formula begins with an apostrophe.
         """
         target = Path(path)
+        if target.suffix == ".csv" and self.provenance.laboratory is not None:
+            raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
         if target.suffix == ".parquet":
             target.write_bytes(self.to_bytes())
         elif target.suffix == ".csv":
-            import pyarrow.csv
-
-            pyarrow.csv.write_csv(_inert(self.rows), target)
+            write_csv(self.rows, target)
         else:
             raise ParameterError(f"a table is saved as .parquet or .csv, not {target.suffix!r}")
         return target
-
-
-def _inert(rows: Any) -> Any:
-    """The rows with an apostrophe before every text, and every column's name, that a spreadsheet would run."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for column in rows.columns:
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column = column.cast(kind.value_type)
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = pc.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
-        columns.append(column)
-    names = [re.sub(FORMULA, r"'\1", name) for name in rows.column_names]
-    return pa.Table.from_arrays(columns, names=names)

@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from sfumato.answers.answer import Columns
+from sfumato.answers.pivots import TOTAL, pivoted
 from sfumato.numeric import shown_down, shown_up
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee
-from sfumato.release import Release
+from sfumato.privacy.guarantees import SYMBOLS, Guarantee
+from sfumato.release import Published, Release
 from sfumato.visible import visible
 
-__all__ = ["Answers", "answers", "brief", "cost", "decimals", "left", "listed", "plain", "spaced"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "Answers",
+    "added_up",
+    "answers",
+    "brief",
+    "cost",
+    "decimals",
+    "few",
+    "label",
+    "laid_out",
+    "left",
+    "listed",
+    "plain",
+    "spaced",
+    "written",
+]
 
 MOST_DECIMALS = 8
+FIRST = 10  # rows that are shown of a whole table
+MOST_CROSSED = 30  # rows that are shown of a cross table
+MOST_ACROSS = 9  # columns of a cross table
+POINTS = ("curve", "curves", "shares")  # answers whose rows are points of one function
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,41 +50,110 @@ class Answers:
     rows: tuple[tuple[str, ...], ...]
 
     @property
+    def single(self) -> str | None:
+        """The one answer about the whole table with its interval, or the one item; none where there are several."""
+        if len(self.rows) != 1 or "key" in self.kinds:
+            return None
+        held = dict(zip(self.kinds, self.rows[0], strict=True))
+        value = ": ".join(held[kind] for kind in ("item", "answer") if kind in held)
+        return f"{value} ({self.headings[-1]} {held['interval']})" if "interval" in held else value
+
+    @property
+    def each(self) -> int:
+        """How many answers a row has."""
+        return max(1, self.kinds.count("answer"))
+
+    @property
     def numeric(self) -> tuple[bool, ...]:
         """The columns to set right-aligned."""
         return tuple(kind in ("answer", "rank", "quantile", "interval") for kind in self.kinds)
 
 
-def answers(release: Release, level: float = 0.95) -> Answers:
+def answers(release: Published, level: float = 0.95) -> Answers:
     """The release's table for readers."""
-    columns = release.table(level).to_pydict()
-    digits = decimals(columns, release.question)
-    shown = [(visible(name), "key", list(map(plain, columns[name]))) for name in columns if name not in _PARTS]
+    if release.answer.kind == "rows":
+        return _first_rows(release.table())
+    return _read(release, release.answer.table(level), level)
+
+
+def laid_out(release: Published, level: float = 0.95) -> Answers:
+    """The same, of a cross table with one key across where there is room."""
+    if release.answer.order != "crossed":
+        return answers(release, level)
+    numbers = release.answer.table(level)
+    keys = list(release.answer.keys)
+    if len(set(numbers[keys[-1]])) > MOST_ACROSS:
+        return answers(release, level)
+    digits = decimals(numbers, release.answer.step)
+    bars = zip(numbers["estimate"], numbers["low"], numbers["high"], strict=True)
+    texts = [f"{spaced(value, digits)} ± {spaced((high - low) / 2, digits)}" for value, low, high in bars]
+    laid = pivoted({**release.answer.keys, "answer": texts}, keys, "answer")
+    shown = [list(map(label, laid[name])) if name in keys else laid[name] for name in laid]
+    kinds = ["key"] * (len(keys) - 1) + ["answer"] * (len(laid) - len(keys) + 1)
+    return Answers(tuple(map(visible, laid)), tuple(kinds), tuple(zip(*shown, strict=True)))
+
+
+def added_up(release: Release, level: float = 0.95) -> Answers:
+    """Counts by public keys as whole numbers that add up, with all their sums."""
+    return _read(release, release.adding_up(level).to_pydict(), level)
+
+
+def _read(release: Published, numbers: Columns, level: float) -> Answers:
+    """Some rows of the release's table as texts."""
+    digits = decimals(numbers, release.answer.step)
+    columns = release.answer.shown(numbers)
+    shown = [(visible(name), "key", list(map(label, columns[name]))) for name in columns if name not in _PARTS]
     if "rank" in columns:
         shown.append(("rank", "rank", [str(rank) for rank in columns["rank"]]))
         shown.append(("item", "item", [plain(item) for item in columns["item"]]))
     if "probability" in columns:
         shown.append(("quantile", "quantile", [f"{p:.6g}" for p in columns["probability"]]))
     if "estimate" in columns:
-        shown.append(("answer", "answer", [spaced(value, digits) for value in columns["estimate"]]))
+        shown.append(("answer", "answer", [written(value, digits) for value in columns["estimate"]]))
     if "low" in columns:
         ends = zip(columns["low"], columns["high"], strict=True)
-        texts = [f"{spaced(low, digits)} to {spaced(high, digits)}" for low, high in ends]
+        texts = [f"{written(low, digits)} to {written(high, digits)}" for low, high in ends]
         shown.append((f"{level:.0%} interval", "interval", texts))
     headings, kinds, texts_by_column = zip(*shown, strict=True)
     return Answers(headings, kinds, tuple(zip(*texts_by_column, strict=True)))
 
 
+def few(release: Published, level: float = 0.95) -> tuple[Answers, int]:
+    """A few rows of the release's table for readers, of a curve spread over all of it, and how many are left out."""
+    if release.answer.kind == "rows":
+        return _first_rows(release.table()), max(0, release.table().num_rows - FIRST)
+    if release.answer.order == "crossed":
+        whole = laid_out(release, level)
+        return replace(whole, rows=whole.rows[:MOST_CROSSED]), max(0, len(whole.rows) - MOST_CROSSED)
+    numbers = release.answer.table(level)
+    count = max(map(len, numbers.values()), default=0)
+    step = max(1, count // FIRST) if release.answer.kind in POINTS else 1
+    places = list(range(step // 2, count, step))[:FIRST]
+    chosen = {name: [column[place] for place in places] for name, column in numbers.items()}
+    return _read(release, chosen, level), count - len(places)
+
+
+def _first_rows(rows: pa.Table) -> Answers:
+    """The first rows of a whole table."""
+    columns = rows.slice(0, FIRST).to_pydict()
+    texts = [["" if value is None else plain(value) for value in columns[name]] for name in columns]
+    return Answers(tuple(map(visible, columns)), ("key",) * len(columns), tuple(zip(*texts, strict=True)))
+
+
+def written(value: object, digits: int) -> str:
+    """A number with its digits, anything else (a date) as it is."""
+    return spaced(value, digits) if isinstance(value, int | float) else plain(value)
+
+
 _PARTS = ("estimate", "low", "high", "rank", "item", "probability")
 
 
-def decimals(columns: dict[str, list[Any]], question: Any) -> int:
-    """Digits after the point: two significant ones of the narrowest error bar, or those of the column's step."""
+def decimals(columns: Columns, step: float | None) -> int:
+    """Digits after the point: two significant ones of the narrowest error bar, or those of the answer's step."""
     if "low" not in columns:
-        step = getattr(question, "lattice", None)
-        return _places(float(step.step)) if step is not None else 0
+        return _places(step) if step is not None else 0
     widths = [(high - low) / 2 for low, high in zip(columns["low"], columns["high"], strict=True)]
-    narrow = min((width for width in widths if width > 0), default=1.0)
+    narrow = min((width for width in widths if 0 < width < math.inf), default=1.0)
     whole = all(value == int(value) for value in columns["estimate"] if math.isfinite(value))
     return 0 if whole else max(0, min(MOST_DECIMALS, 1 - math.floor(math.log10(narrow))))
 
@@ -80,34 +173,40 @@ def spaced(value: float, digits: int) -> str:
     return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "\N{MINUS SIGN}")
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """A label as text that steers nothing; numbers without a needless point."""
     return f"{value:g}" if isinstance(value, float) else visible(str(value))
+
+
+def label(value: object) -> str:
+    """A key's label as text; of what is summed over, that it is."""
+    return TOTAL if value is None else plain(value)
 
 
 def cost(claim: Guarantee) -> str:
     """A guarantee in a few characters, rounded up.
 
-    >>> from sfumato.privacy.guarantees import Pure
+    >>> from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
     >>> cost(Pure(0.3)), cost(Approximate(0.5000000000000001, 4e-7)), cost(Concentrated(0.01))
     ('ε 0.3', 'ε 0.500001, δ 4e-7', 'ρ 0.01')
     """
-    if isinstance(claim, Concentrated):
-        return f"\N{GREEK SMALL LETTER RHO} {shown_up(claim.rho, 6)}"
-    delta = f", δ {brief(claim.delta)}" if isinstance(claim, Approximate) else ""
-    return f"ε {shown_up(claim.epsilon, 6)}{delta}"
+    return ", ".join(
+        f"{SYMBOLS[name]} {brief(amount) if name == 'delta' else shown_up(amount, 6)}"
+        for name, amount in claim.parts().items()
+    )
 
 
 def left(claim: Guarantee) -> str:
     """What remains of a budget, rounded down: as much as is shown can be spent.
 
+    >>> from sfumato.privacy.guarantees import Approximate, Concentrated
     >>> left(Approximate(1.45, 4.3173e-7)), left(Concentrated(0.12345678))
     ('ε 1.45, δ 4.31e-7', 'ρ 0.123456')
     """
-    if isinstance(claim, Concentrated):
-        return f"\N{GREEK SMALL LETTER RHO} {shown_down(claim.rho, 6)}"
-    delta = f", δ {shown_down(claim.delta, 3).replace('e-0', 'e-')}" if isinstance(claim, Approximate) else ""
-    return f"ε {shown_down(claim.epsilon, 6)}{delta}"
+    return ", ".join(
+        f"{SYMBOLS[name]} {shown_down(amount, 3).replace('e-0', 'e-') if name == 'delta' else shown_down(amount, 6)}"
+        for name, amount in claim.parts().items()
+    )
 
 
 def brief(amount: float) -> str:

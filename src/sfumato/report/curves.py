@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sfumato.curves import Curve
+from sfumato.answers.curves import Curve, Trend
+from sfumato.answers.statements import ErrorStatement
 from sfumato.errors import UnsupportedQuery
-from sfumato.report.style import ACCENT, INK, MUTED, PALE, SHADES, WIDTH, altair, styled
-from sfumato.statements import ErrorStatement
+from sfumato.report.style import ACCENT, INK, MUTED, PALE, SHADES, WIDTH, altair, drawable, styled
 
-__all__ = ["plot_curve"]
+__all__ = ["plot_curve", "plot_curves"]
 
 POINTS, SIDE = 301, 37
+LONGEST_LABEL = 60  # characters of a group in the legend
 STEWARD = "FOR THE STEWARD ONLY: shows the secret truth, do not publish"
 
 
 def plot_curve(
-    curve: Curve, level: float = 0.95, truth: Callable[[Any], Any] | None = None, support: Curve | None = None
+    curve: Curve | Trend,
+    level: float = 0.95,
+    truth: Callable[[Any], Any] | None = None,
+    support: Curve | None = None,
 ) -> Any:
     """The curve and its simultaneous band; with `truth`, a function of points, also the secret curve, marked so.
 
@@ -31,15 +36,15 @@ def plot_curve(
     if len(curve.domain) != 1:
         raise UnsupportedQuery("pictures show curves of one variable, and maps of two without the truth")
     alt = altair()
-    x = np.linspace(*curve.domain[0], POINTS)
+    x = np.linspace(*curve.shown[0], POINTS)
     shown = _shown(curve, x, level, support)
     bounds = [np.where(shown, end, np.nan) for end in curve.band(x, level)]
-    kept = shown if support is not None else np.ones(len(x), dtype=np.bool_)
+    kept = shown if support is not None else curve.seen(x)
     rows = [
         {"x": a, "estimate" if e else "unsupported": b, "low": _value(c), "high": _value(d)}
         for a, b, c, d, e in zip(x.tolist(), curve.at(x).tolist(), *bounds, kept.tolist(), strict=True)
     ]
-    frame = alt.Scale(nice=False, zero=False, domain=list(curve.domain[0]))
+    frame = alt.Scale(nice=False, zero=False, domain=list(curve.shown[0]))
     base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("x:Q", title=curve.labels[0], scale=frame))
     line, height = base.mark_line(color=ACCENT, strokeWidth=2), alt.Scale(zero=False)
     layers = [line.encode(y=alt.Y("estimate:Q", title=curve.kind, scale=height))]
@@ -62,17 +67,49 @@ def plot_curve(
     return styled(alt.layer(*layers).properties(width=WIDTH, height=300), curve.name, note)
 
 
-def _shown(curve: Curve, x: Any, level: float, support: Curve | None) -> Any:
+def plot_curves(curves: Mapping[object, Curve | Trend], name: str, level: float = 0.95) -> Any:
+    """The curves of groups in one picture, each with its band, told apart by color."""
+    alt, rows = altair(), []
+    first = next(iter(curves.values()))
+    if len(first.domain) != 1:
+        raise UnsupportedQuery("pictures show curves by groups of one variable; draw each of curves by itself")
+    x = np.linspace(*first.shown[0], POINTS)
+    for label, curve in curves.items():
+        group = ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+        seen, (low, high) = curve.seen(x), curve.band(x, level)
+        rows += [
+            {"x": a, "group": drawable(group, LONGEST_LABEL), "estimate": b, "low": c, "high": d}
+            for a, b, c, d in zip(*(part[seen].tolist() for part in (x, curve.at(x), low, high)), strict=True)
+        ]
+    frame = alt.Scale(nice=False, zero=False, domain=list(first.shown[0]))
+    legend = alt.Legend(symbolOpacity=1)  # the color of the lines, where that of the bands is too pale to tell apart
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("x:Q", title=first.labels[0], scale=frame), color=alt.Color("group:N", title=None, legend=legend)
+    )
+    height = alt.Scale(zero=False)
+    area = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title=first.kind, scale=height), y2="high:Q")
+    line = base.mark_line(strokeWidth=2).encode(y=alt.Y("estimate:Q", title=first.kind, scale=height))
+    note = f"{level:.0%} band for each whole curve by itself, {_about(first)}"
+    return styled(alt.layer(area, line).properties(width=WIDTH, height=300), name, note)
+
+
+def _about(curve: Curve | Trend) -> str:
+    """What a band is about."""
+    said = curve.covered()
+    return said if said.startswith("about ") else f"about {said}"
+
+
+def _shown(curve: Curve | Trend, x: npt.NDArray[np.float64], level: float, support: Curve | None) -> Any:
     """Where a band may be drawn."""
     if curve.pull is None:
-        return np.ones(len(x), dtype=np.bool_)
+        return curve.seen(x)
     return np.zeros(len(x), dtype=np.bool_) if support is None else curve.supported(x, support, level)
 
 
-def _note(curve: Curve, level: float, support: Curve | None) -> str:
+def _note(curve: Curve | Trend, level: float, support: Curve | None) -> str:
     """What is drawn, and what it is about."""
     if curve.pull is None:
-        return f"{level:.0%} band for the whole curve at once, about {curve.covered()}"
+        return f"{level:.0%} band for the whole curve at once, {_about(curve)}"
     noise = f"noise ± {curve.half_width(level):.3g} everywhere at once ({level:.0%}), about {curve.covered()}"
     if support is None:
         return f"{noise} · no band, since nothing here shows where rows are few (give a released density as support)"
@@ -83,13 +120,13 @@ def _value(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _map(curve: Curve, level: float, support: Curve | None) -> Any:
+def _map(curve: Curve | Trend, level: float, support: Curve | None) -> Any:
     """A surface as colored squares; of a learned one with `support`, those that rest on enough rows."""
     alt = altair()
-    axes = [np.linspace(low, high, SIDE + 1) for low, high in curve.domain]
+    axes = [np.linspace(low, high, SIDE + 1) for low, high in curve.shown]
     middles = [(axis[1:] + axis[:-1]) / 2 for axis in axes]
     mesh = np.stack([part.reshape(-1) for part in np.meshgrid(*middles, indexing="ij")], axis=1)
-    keep = np.ones(len(mesh), dtype=np.bool_) if support is None else curve.supported(mesh, support, level)
+    keep = curve.seen(mesh) if support is None else curve.supported(mesh, support, level)
     halves = [float(axis[1] - axis[0]) / 2 for axis in axes]
     rows = [
         {"x": a - halves[0], "x2": a + halves[0], "y": b - halves[1], "y2": b + halves[1], "estimate": value}
@@ -104,5 +141,5 @@ def _map(curve: Curve, level: float, support: Curve | None) -> Any:
     )  # fmt: skip
     estimate, (low, high) = curve.at(mesh), curve.band(mesh, level)
     reach = float(np.maximum(high - estimate, estimate - low).max())
-    note = ErrorStatement("points", max(reach, 0.0), level, besides=(f"about {curve.covered()}",)).words()
+    note = ErrorStatement("points", max(reach, 0.0), level, besides=(_about(curve),)).words()
     return styled(chart.properties(width=WIDTH * 0.75, height=WIDTH * 0.6), curve.name, note)

@@ -40,8 +40,9 @@ def plot_components(release: Release, level: float = 0.95) -> Any:
 def plot_thresholds(release: Release, level: float = 0.95) -> Any:
     """The share of rows at or below each point, with its band where the size is declared."""
     alt = altair()
-    rows = release.table(level).to_pylist()
-    column = release.question.details.column
+    columns = release.answer.table(level)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    column = release.answer.measure
     base = alt.Chart(alt.Data(values=rows)).encode(x=alt.X("threshold:Q", title=column, scale=alt.Scale(nice=False)))
     share = alt.Y("estimate:Q", title="share at or below", scale=alt.Scale(domain=[0, 1]))
     layers = [base.mark_line(color=ACCENT, strokeWidth=2, interpolate="step-after").encode(y=share)]

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from sfumato.certificate import Certificate
+from sfumato.answers.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.ledger import Ledger
-from sfumato.release import Release, dispute
-from sfumato.report.answers import answers, cost, left, listed
-from sfumato.report.markup import Markup, filled, joined
+from sfumato.ledger import LedgerLike
+from sfumato.ledger.names import resting
+from sfumato.ledger.offers import charged_together
+from sfumato.markup import Markup, filled, joined
+from sfumato.release import Published, dispute
+from sfumato.report.answers import Answers, cost, laid_out, left, listed
 from sfumato.report.page import PAGE, STYLE
-from sfumato.report.plots import plot_budget, plot_release
+from sfumato.report.plots import plot_budget
+from sfumato.report.style import Chart
+from sfumato.storage import PUBLISHED, whole
 
 __all__ = ["svg", "write_report"]
 
 SHORT = 12  # tables up to this many rows are open from the start
+ALONE = "nothing was saved by charging releases together: each was charged by itself"
 COVERS = (
     "The error bars cover the noise that was added for privacy, and they are about the answer after clipping to the "
     "declared bounds and keeping the declared number of rows of each person; what was clipped or left out is not in "
@@ -27,32 +30,33 @@ COVERS = (
 )
 
 
-def write_report(releases: Sequence[Release], ledger: Ledger, path: str | Path) -> Path:
-    """Write the page for `releases`, which were paid from `ledger`."""
+def write_report(releases: Sequence[Published], ledger: LedgerLike, path: str | Path, saving: str = ALONE) -> Path:
+    """Write the page for `releases`, which were paid from `ledger`; `saving` says why none were charged together."""
     if not releases:
         raise ParameterError("releases is empty; a report needs at least one release")
     target = Path(path)
-    page = _page(releases, ledger)
-    draft = target.with_name(f".{target.name}.new")
-    draft.write_text(page, encoding="utf-8")
-    os.replace(draft, target)
+    page = _page(releases, ledger, saving)
+    with whole(target, PUBLISHED) as draft:
+        draft.write_text(page, encoding="utf-8")
     return target
 
 
-def svg(chart: Any, label: str) -> Markup:
+def svg(chart: Chart, label: str) -> Markup:
     """A chart as inline SVG, readable by screen readers; its title is left to the page."""
     import vl_convert
 
-    described = {name: part for name, part in chart.to_dict().items() if name != "title"}
+    described = {name: part for name, part in chart.to_dict(validate=False).items() if name != "title"}
     drawn: str = vl_convert.vegalite_to_svg(described)
     named = filled('<svg role="img" aria-label="{label}" ', label=label)
     return Markup(drawn.replace("<svg ", named, 1))
 
 
-def _page(releases: Sequence[Release], ledger: Ledger) -> str:
+def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str) -> str:
     terms, head = ledger.terms, ledger.head
     first = releases[0].provenance
-    promise = ledger.spent().words().format(unit=first.unit)
+    entries = ledger.entries()
+    promise = resting(ledger.spent(), entries).words().format(unit=first.unit)
+    together = [batch.words() for batch in charged_together(terms, entries)]
     numbered = list(enumerate(releases, start=1))
     return filled(
         PAGE,
@@ -66,10 +70,11 @@ def _page(releases: Sequence[Release], ledger: Ledger) -> str:
         gauge=svg(plot_budget(ledger), "how much of the privacy budget is spent"),
         remaining=left(ledger.remaining()),
         budget=cost(terms.budget),
+        together=" ".join(_sentence(words) for words in together or [saving]),
         covers=COVERS,
         releases=joined(_section(i, release) for i, release in numbered),
         head=head,
-        ledger=ledger.path.name,
+        ledger=ledger.name,
         version=first.version,
     )
 
@@ -80,12 +85,13 @@ SECTION = """
 """
 
 
-def _section(number: int, release: Release) -> Markup:
+def _section(number: int, release: Published) -> Markup:
     place = release.provenance
     facts = {
-        "Guarantee": _sentence(release.guarantee.words().format(unit=place.unit)),
+        "Guarantee": _sentence(place.claimed(release.guarantee)),
         **({"Disputed": _sentence(dispute(release.stated, "").strip())} if release.disputed else {}),
         "Error to expect": _sentence(release.accuracy()),
+        **{name.capitalize(): _sentence(text) for name, text in release.advice().items()},
         "Certificate": _sentence(release.certificate.words()),
         "Question": _question(release),
         "Mechanism": listed([str(part["type"]) for part in place.parts]) + ", chosen from public quantities only",
@@ -99,39 +105,34 @@ def _section(number: int, release: Release) -> Markup:
         under=under,
         figure=figure,
         badge="badge known" if isinstance(release.certificate, Certificate) else "badge",
-        short=_short(release),
+        short=release.certificate.short(),
         facts=joined(filled("<dt>{name}</dt><dd>{text}</dd>", name=n, text=t) for n, t in facts.items()),
         head=place.head,
         table=_table(release),
     )
 
 
-def _figure(release: Release) -> tuple[str, Markup]:
+def _figure(release: Published) -> tuple[str, Markup]:
     """The line under the title and the picture; a release with too many keys for one has its table alone."""
     try:
-        chart = plot_release(release)
+        chart = release.plot()
     except UnsupportedQuery:
         return cost(release.guarantee), Markup()
     under = " ".join(chart.title["subtitle"])
     return under, filled("<figure>{drawn}</figure>", drawn=svg(chart, f"{release.name}: {under}"))
 
 
-def _short(release: Release) -> str:
-    """The certificate in a few words."""
-    if isinstance(release.certificate, Certificate):
-        return release.certificate.short()
-    return "no bound known"
-
-
-def _question(release: Release) -> str:
-    query = release.question.query
-    columns = listed([str(key.column) for key in release.question.cells.keys])
-    cells = f", {release.question.cells.count:,} cells of {columns}" if release.question.cells.keys else ""
+def _question(release: Published) -> str:
+    query, labels = release.question.query, list(release.answer.keys.values())
+    if not labels:
+        return query.name
+    rows = {"asked": "answers over", "crossed": "cells and sums of"}.get(release.answer.order, "cells of")
+    cells = f", {len(set(zip(*labels, strict=True))):,} {rows} {listed(list(release.answer.keys))}"
     return f"{query.name}{cells}"
 
 
-def _table(release: Release) -> Markup:
-    shown = answers(release)
+def _table(release: Published) -> Markup:
+    shown = laid_out(release)
     if not shown.rows or shown.kinds[0] == "answer":  # nothing, or one number, which the picture shows
         return Markup()
     head = joined(_cell("th", text, number) for text, number in zip(shown.headings, shown.numeric, strict=True))
@@ -140,10 +141,15 @@ def _table(release: Release) -> Markup:
         "<details{opened}><summary>The numbers ({count})</summary>"
         "<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>",
         opened=Markup(" open" if len(shown.rows) <= SHORT else ""),
-        count=f"{len(shown.rows):,} row" + ("s" if len(shown.rows) > 1 else ""),
+        count=_counted(release, shown),
         head=head,
         body=joined(filled("<tr>{row}</tr>", row=row) for row in rows),
     )
+
+
+def _counted(release: Published, shown: Answers) -> str:
+    rows = f"{len(shown.rows):,} row" + ("s" if len(shown.rows) > 1 else "")
+    return f"the first {rows} of {release.table().num_rows:,}" if release.answer.kind == "rows" else rows
 
 
 def _cell(tag: str, text: str, number: bool) -> Markup:

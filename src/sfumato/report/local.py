@@ -10,7 +10,7 @@ from sfumato.local.collection.estimates import Estimate
 from sfumato.local.questions.ranges import Ranges
 from sfumato.report import marks
 from sfumato.report.answers import cost, decimals, spaced
-from sfumato.report.style import ACCENT, WIDTH, altair, styled
+from sfumato.report.style import ACCENT, WIDTH, Chart, altair, styled
 
 __all__ = ["plot_estimate", "save_picture"]
 
@@ -47,7 +47,7 @@ def plot_estimate(estimate: Estimate, level: float = 0.95, *, consistent: bool =
     return styled(chart, estimate.collection.name, " · ".join(note))
 
 
-def save_picture(chart: Any, path: Path) -> None:
+def save_picture(chart: Chart, path: Path) -> None:
     """Write a chart as SVG, PNG or HTML."""
     if path.suffix.lower() not in PICTURES:
         raise ParameterError(f"a picture is saved as {', '.join(PICTURES)}, not {path.suffix!r}")

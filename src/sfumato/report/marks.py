@@ -6,7 +6,7 @@ from typing import Any
 
 from sfumato.report.style import ACCENT, GRID, INK, MUTED, PALE, SHADES, WIDTH, altair
 
-__all__ = ["columns", "gauge", "heatmap", "lines", "nothing", "quantiles", "ranking", "single"]
+__all__ = ["columns", "gauge", "heatmap", "lines", "listing", "nothing", "quantiles", "ranking", "single"]
 
 Rows = list[dict[str, Any]]
 MOST_LABELS = 51  # columns that are all labeled; of more, some labels are left out
@@ -77,7 +77,7 @@ def single(row: dict[str, Any], title: str, frame: tuple[float, float] | None, d
 
 
 def quantiles(rows: Rows, title: str, keys: list[str]) -> Any:
-    """Quantiles as points on the column's axis, one line of them for each cell."""
+    """Quantiles as points on the column's axis, with their intervals where released; one line for each cell."""
     alt = altair()
     for row in rows:
         row["which"] = f"{row['probability']:.6g}"
@@ -85,18 +85,26 @@ def quantiles(rows: Rows, title: str, keys: list[str]) -> Any:
     order = list(dict.fromkeys(row["cell"] for row in rows))
     x = alt.X("estimate:Q", title=title, scale=alt.Scale(zero=True), axis=_numbers(0))
     if not keys:
-        y = alt.Y("which:N", sort=[row["which"] for row in rows][::-1], title="quantile", axis=_quiet(alt))
+        y = alt.Y("which:N", sort=[row["which"] for row in rows][::-1], title="quantile", axis=_quiet())
         base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
         stems = base.mark_rule(color=PALE, strokeWidth=2).encode(x=_as(x, "zero:Q"), x2="estimate:Q")
         text = base.mark_text(align="left", dx=11, color=INK, fontSize=12).encode(text="shown:N")
         dots = base.mark_point(filled=True, size=90, opacity=1, color=ACCENT)
-        return alt.layer(stems, dots, text).properties(width=WIDTH - 60, height=alt.Step(34))
-    y = alt.Y("cell:N", sort=order, title=", ".join(keys), axis=_quiet(alt))
+        ends = {"x": _as(x, "low:Q"), "x2": "high:Q"}
+        bars = [base.mark_rule(color=INK, strokeWidth=1.4).encode(**ends)] if "low" in rows[0] else []
+        return alt.layer(stems, *bars, dots, text).properties(width=WIDTH - 60, height=alt.Step(34))
+    y = alt.Y("cell:N", sort=order, title=", ".join(keys), axis=_quiet())
     shade = alt.Color("which:N", title="quantile", scale=alt.Scale(range=SHADES[1:]), sort=None)
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
     span = base.mark_line(color=GRID, strokeWidth=3).encode(detail="cell:N")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(color=shade)
-    return alt.layer(span, dots).properties(width=WIDTH - 120, height=alt.Step(22))
+    if "low" not in rows[0]:
+        return alt.layer(span, dots).properties(width=WIDTH - 120, height=alt.Step(22))
+    base = base.encode(yOffset=alt.YOffset("which:N", sort=None))  # intervals of one cell lie below one another
+    bars = base.mark_rule(color=INK, strokeWidth=1.4).encode(x=_as(x, "low:Q"), x2="high:Q")
+    dots = base.mark_point(filled=True, size=80, opacity=1).encode(color=shade)
+    step = 14 + 8 * len({row["which"] for row in rows})
+    return alt.layer(bars, dots).properties(width=WIDTH - 120, height=alt.Step(step, **{"for": "position"}))
 
 
 def ranking(rows: Rows, keys: list[str]) -> Any:
@@ -105,7 +113,7 @@ def ranking(rows: Rows, keys: list[str]) -> Any:
     base = alt.Chart(alt.Data(values=rows))
     if keys:
         order = list(dict.fromkeys(row["cell"] for row in rows))
-        y = alt.Y("cell:N", sort=order, title=", ".join(keys), axis=_quiet(alt))
+        y = alt.Y("cell:N", sort=order, title=", ".join(keys), axis=_quiet())
         x = alt.X("rank:O", title="rank", axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False))
         return (
             base.mark_text(color=INK, fontSize=12)
@@ -120,20 +128,29 @@ def ranking(rows: Rows, keys: list[str]) -> Any:
     return alt.layer(number, item).properties(width=WIDTH - 40, height=alt.Step(32))
 
 
+def listing(rows: Rows) -> Any:
+    """Names down the side, in the order of the rows, which says nothing and so has no numbers."""
+    alt = altair()
+    base = alt.Chart(alt.Data(values=rows)).encode(y=alt.Y("place:O", axis=None), x=alt.value(4), text="shown:N")
+    return base.mark_text(align="left", fontSize=14, color=INK).properties(width=WIDTH - 40, height=alt.Step(24))
+
+
 def heatmap(rows: Rows, keys: list[str], title: str, digits: int) -> Any:
     """Two keys as a grid of shades; the numbers are written where they fit."""
     alt = altair()
     across, down = list(dict.fromkeys(r["column"] for r in rows)), list(dict.fromkeys(r["row"] for r in rows))
-    x = alt.X("column:N", sort=across, title=keys[1], axis=alt.Axis(labelAngle=0 if len(across) <= 9 else -40))
+    fits = max(len(str(one)) for one in across) * 7 * len(across) <= WIDTH - 120  # the longest label in each column
+    x = alt.X("column:N", sort=across, title=keys[1], axis=alt.Axis(labelAngle=0 if fits else -40))
     y = alt.Y("row:N", sort=down, title=keys[0])
     shade = alt.Color("estimate:Q", title=title, scale=alt.Scale(range=SHADES), legend=alt.Legend(format=",~s"))
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
-    grid = base.mark_rect().encode(color=shade)
+    grid = base.transform_filter("!datum.summed").mark_rect().encode(color=shade)
     size = {"width": WIDTH - 120, "height": alt.Step(26)}
     if max(len(row["shown"]) for row in rows) * 8 * len(across) > WIDTH - 120:
         return grid.properties(**size)
-    middle = (max(row["estimate"] for row in rows) + min(row["estimate"] for row in rows)) / 2
-    on = alt.condition(alt.datum.estimate > middle, alt.value("#ffffff"), alt.value("#1f2934"))
+    inner = [row["estimate"] for row in rows if not row["summed"]]
+    dark = (alt.datum.estimate > (max(inner) + min(inner)) / 2) & ~alt.datum.summed  # sums are not shaded
+    on = alt.condition(dark, alt.value("#ffffff"), alt.value("#1f2934"))
     return alt.layer(grid, base.mark_text(fontSize=11).encode(text="shown:N", color=on)).properties(**size)
 
 
@@ -173,5 +190,5 @@ def _numbers(digits: int, grid: bool = True) -> Any:
     return alt.Axis(format=f",.{min(digits, 3)}~f", tickCount=6, domain=False, grid=grid)
 
 
-def _quiet(alt: Any) -> Any:
-    return alt.Axis(ticks=False, domain=False, labelPadding=8, labelFontSize=12)
+def _quiet() -> Any:
+    return altair().Axis(ticks=False, domain=False, labelPadding=8, labelFontSize=12)

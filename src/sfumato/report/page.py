@@ -72,6 +72,7 @@ PAGE = """<!doctype html>
 <p>The promise above is about everything that was charged to the ledger when this page was written, on {date}, the
 {count} of this page included; what is released later adds to it. For ever, everything in this ledger together stays
 within its budget {budget}, of which {remaining} was left that day.</p>
+<p>{together}</p>
 <h2>How to read the error bars</h2>
 <p>{covers}</p>
 <p>A certificate says how far the error is from the best that any mechanism of the named class could reach under the

@@ -6,60 +6,131 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from sfumato.answers.estimates import Estimates
 from sfumato.errors import UnsupportedQuery
-from sfumato.ledger import Ledger
+from sfumato.ledger import LedgerLike
 from sfumato.privacy.filters import UNIT
-from sfumato.privacy.guarantees import Approximate, Concentrated
+from sfumato.queries.running import COUNTED, RUNNING
 from sfumato.release import Release
 from sfumato.report import marks
-from sfumato.report.answers import brief, cost, decimals, plain, spaced
-from sfumato.report.curves import plot_curve
+from sfumato.report.answers import brief, cost, decimals, label, plain, written
+from sfumato.report.curves import plot_curve, plot_curves
 from sfumato.report.databases import plot_components, plot_thresholds
-from sfumato.report.style import LONGEST, drawable, styled
+from sfumato.report.style import LONGEST, drawable, marked, styled
 
 __all__ = ["plot_budget", "plot_release"]
 
 MOST_CELLS = 60  # of more cells the largest answers are drawn, and the picture says so
 MOST_ORDERED = 400  # of more bins the first are drawn
 
-PICTURES = {"pca": plot_components, "thresholds": plot_thresholds}
+
+Drawing = Callable[[list[dict[str, Any]], list[str], int, list[str]], Any]  # of rows, keys, digits and a note
 
 
 def plot_release(release: Release, level: float = 0.95) -> Any:
-    """Bars or points with error bars, a ranked list, or an interval, whichever the release holds."""
-    if hasattr(release.question, "curve"):
-        return plot_curve(release.curve, level)
-    if release.question.query.kind in PICTURES:
-        return PICTURES[release.question.query.kind](release, level)
-    columns = release.table(level).to_pydict()
-    keys = [name for name in columns if name not in ("estimate", "low", "high", "rank", "item", "probability")]
-    digits = decimals(columns, release.question)
+    """Bars or points with error bars, a ranked list, a curve or components, whichever the release holds."""
+    return marked(PICTURES[release.answer.kind](release, level), release.provenance.laboratory)
+
+
+def _plot_curve(release: Release, level: float) -> Any:
+    return plot_curve(release.curve, level)
+
+
+def _plot_curves(release: Release, level: float) -> Any:
+    return plot_curves(release.curves, release.name, level)
+
+
+def _plot_items(release: Release, level: float) -> Any:
+    """The items of each cell, most popular first; with their counts, where these were released."""
+
+    def drawn(rows: list[dict[str, Any]], keys: list[str], digits: int, note: list[str]) -> Any:
+        if keys or "estimate" not in rows[0]:
+            for row in rows:
+                row["shown"] = plain(row["item"])
+            return marks.ranking(rows, keys)
+        labels = _distinct([row["item"] for row in rows], plain)
+        for row in rows:
+            row["cell"] = labels[row["item"]]
+        return marks.lines(rows, release.answer.measure, "rows", digits, bars=True)
+
+    return _drawn(release, level, drawn)
+
+
+def _plot_names(release: Release, level: float) -> Any:
+    """The names that were found, as a list."""
+    names = release.answer.keys["key"]
+    texts = (drawable(plain(name), LONGEST) for name in names[:MOST_CELLS])
+    shown = [{"place": place, "shown": text} for place, text in enumerate(texts)]
+    chart = marks.listing(shown) if shown else marks.nothing("no key is held by enough units to be shown")
+    left_out = [f"the first {MOST_CELLS} of {len(names):,}"] if len(names) > MOST_CELLS else []
+    return styled(chart, release.name, " · ".join([release.accuracy(level), cost(release.guarantee), *left_out]))
+
+
+def _plot_quantiles(release: Release, level: float) -> Any:
+    """The quantiles of each cell."""
+    axis = release.answer.measure
+    return _drawn(release, level, lambda rows, keys, digits, note: marks.quantiles(rows, axis, keys))
+
+
+def _plot_estimates(release: Release, level: float) -> Any:
+    """One number with its interval, or one for each cell."""
+
+    def drawn(rows: list[dict[str, Any]], keys: list[str], digits: int, note: list[str]) -> Any:
+        if keys:
+            return _cells(release, rows, keys, digits, note)
+        ends = _estimates(release).shown({end: [rows[0][end]] for end in ("low", "high")})
+        note[0] = f"{level:.0%} interval {written(ends['low'][0], digits)} to {written(ends['high'][0], digits)}"
+        return marks.single(rows[0], release.answer.measure, _estimates(release).frame, digits)
+
+    return _drawn(release, level, drawn)
+
+
+def _estimates(release: Release) -> Estimates:
+    assert isinstance(release.answer, Estimates)
+    return release.answer
+
+
+def _drawn(release: Release, level: float, draw: Drawing) -> Any:
+    """A picture of the rows of a release, with what its error and cost are below."""
+    columns, keys = _pictured(release, release.answer.table(level))
+    digits = decimals(columns, release.answer.step)
     rows = _rows(columns, keys)
-    for row in rows:
-        row["shown"] = spaced(row["estimate"], digits) if "estimate" in row else plain(row["item"])
-    note = [f"{level:.0%} error bars" if "low" in columns else release.accuracy(level), cost(release.guarantee)]
-    if not rows:
-        chart = marks.nothing("no key is held by enough units to be shown")
-    elif "rank" in columns:
-        chart = marks.ranking(rows, keys)
-    elif "probability" in columns:
-        chart = marks.quantiles(rows, _axis(release), keys)
-    elif not keys:
-        note[0] = f"{level:.0%} interval {spaced(rows[0]['low'], digits)} to {spaced(rows[0]['high'], digits)}"
-        chart = marks.single(rows[0], _axis(release), _frame(release), digits)
-    else:
-        chart = _cells(release, rows, keys, digits, note)
+    own = release.answer.shown(columns).get("estimate", ())
+    for row, value in itertools.zip_longest(rows, own):
+        row["shown"] = written(value, digits) if "estimate" in row else plain(row["item"])
+    bars = "low" in columns and not (keys and "item" in columns)
+    note = [f"{level:.0%} error bars" if bars else release.accuracy(level), cost(release.guarantee)]
+    chart = draw(rows, keys, digits, note) if rows else marks.nothing("no key is held by enough units to be shown")
     return styled(chart, release.name, " · ".join(note))
 
 
-def plot_budget(ledger: Ledger) -> Any:
+def _pictured(release: Release, columns: dict[str, list[Any]]) -> tuple[dict[str, list[Any]], list[str]]:
+    """The rows to draw and their keys: of running counts those up to the end of each period, which come first."""
+    keys = list(release.answer.keys)
+    if release.answer.order != RUNNING:
+        return columns, keys
+    half = {name: values[: len(values) // 2] for name, values in columns.items() if name != COUNTED}
+    return half, [key for key in keys if key != COUNTED]
+
+
+PICTURES: dict[str, Callable[[Release, float], Any]] = {
+    "estimates": _plot_estimates,
+    "items": _plot_items,
+    "keys": _plot_names,
+    "quantiles": _plot_quantiles,
+    "curve": _plot_curve,
+    "curves": _plot_curves,
+    "components": plot_components,
+    "shares": plot_thresholds,
+}
+
+
+def plot_budget(ledger: LedgerLike) -> Any:
     """A gauge for each part of the budget: what each release took, and what is left."""
     budget, spent = ledger.terms.budget, ledger.spent()
-    names = ["rho" if isinstance(budget, Concentrated) else "epsilon"]
-    names += ["delta"] if isinstance(budget, Approximate) else []
     rows: list[dict[str, Any]] = []
-    for place, name in enumerate(names):
-        limit, used = getattr(budget, name), getattr(spent, name)
+    for place, (name, limit) in enumerate(budget.parts().items()):
+        used = spent.parts()[name]
         charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
         parts = [(entry.name, entry.amounts[place] / UNIT) for entry in charges if entry.amounts[place]]
         if abs(sum(amount for _, amount in parts) - used) > 1e-9 * max(limit, used):
@@ -79,16 +150,17 @@ def _rows(columns: dict[str, list[Any]], keys: list[str]) -> list[dict[str, Any]
     """One dict for each answer: its numbers, `cell` for its keys together, and of two keys `row` and `column`."""
     numbers = [name for name in columns if name not in keys]
     held = list(zip(*(columns[key] for key in keys), strict=True)) or [()] * len(columns[numbers[0]])
-    texts = _distinct(held, lambda cell: ", ".join(map(plain, cell)))
+    texts = _distinct(held, lambda cell: ", ".join(map(label, cell)))
     rows = [
         {"cell": texts[cell], **dict(zip(numbers, values, strict=True))}
         for cell, values in zip(held, zip(*(columns[name] for name in numbers), strict=True), strict=True)
     ]
     if len(keys) == 2:
         for name, place in (("row", 0), ("column", 1)):
-            sides = _distinct([cell[place] for cell in held], plain)
+            sides = _distinct([cell[place] for cell in held], label)
             for row, cell in zip(rows, held, strict=True):
                 row[name] = sides[cell[place]]
+                row["summed"] = None in cell
     return rows
 
 
@@ -96,29 +168,14 @@ def _distinct(labels: Sequence[Hashable], text: Callable[[Any], str]) -> dict[Ha
     """A text to draw for each label; where two would look the same, numbers tell them apart."""
     found: dict[Hashable, str] = {}
     taken: set[str] = set()
-    for label in dict.fromkeys(labels):
-        short = drawable(text(label), LONGEST - 20)
+    for held in dict.fromkeys(labels):
+        short = drawable(text(held), LONGEST - 20)
         shown = next(
             one for turn in itertools.count(1) if (one := short if turn == 1 else f"{short} ({turn})") not in taken
         )
         taken.add(shown)
-        found[label] = shown
+        found[held] = shown
     return found
-
-
-def _axis(release: Release) -> str:
-    """What the numbers are, for an axis."""
-    query = release.question.query
-    words = {"count": "rows", "histogram": "rows", "workload": "rows", "quantiles": query.column, "top": query.column}
-    return str(words.get(query.kind, f"{query.kind} of {query.column}"))
-
-
-def _frame(release: Release) -> tuple[float, float] | None:
-    """The public range of a single answer: the column's bounds for a mean, none for counts and sums."""
-    if release.question.query.kind != "mean":
-        return None
-    lattice = release.question.lattice
-    return lattice.low_value, lattice.high_value
 
 
 def _cells(release: Release, rows: list[dict[str, Any]], keys: list[str], digits: int, note: list[str]) -> Any:
@@ -129,17 +186,16 @@ def _cells(release: Release, rows: list[dict[str, Any]], keys: list[str], digits
         )
     if len(keys) == 2:
         note[0] = release.accuracy()
-        return marks.heatmap(rows, keys, _axis(release), digits)
-    kind = release.question.query.kind
-    ordered = kind != "workload" and release.question.cells.keys[0].starts is not None
-    if not ordered and kind != "workload":
+        return marks.heatmap(rows, keys, release.answer.measure, digits)
+    answer = _estimates(release)
+    ordered = answer.order in ("axis", RUNNING)
+    if answer.order == "size":
         rows = sorted(rows, key=lambda row: -row["estimate"])
     most = MOST_ORDERED if ordered else MOST_CELLS
     if len(rows) > most:
-        note.append(f"the {most} {'first' if ordered or kind == 'workload' else 'largest'} of {len(rows):,} answers")
+        note.append(f"the {most} {'largest' if answer.order == 'size' else 'first'} of {len(rows):,} answers")
         rows = rows[:most]
-    counted = kind in ("count", "histogram", "sum", "workload")
     longest = max(len(row["cell"]) for row in rows)
     if ordered or (longest <= 3 and 8 < len(rows) <= marks.MOST_LABELS):
-        return marks.columns(rows, keys[0], _axis(release), digits, bars=counted)
-    return marks.lines(rows, keys[0], _axis(release), digits, bars=counted)
+        return marks.columns(rows, keys[0], release.answer.measure, digits, bars=answer.is_total)
+    return marks.lines(rows, keys[0], release.answer.measure, digits, bars=answer.is_total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from sfumato.visible import visible
 
@@ -18,6 +18,7 @@ __all__ = [
     "WIDTH",
     "altair",
     "drawable",
+    "marked",
     "styled",
 ]
 
@@ -28,6 +29,41 @@ DARK = {INK: "#e8edf2", MUTED: "#a3afbb", GRID: "#313a44", ACCENT: "#7db6f5", PA
 SHADES = ["#edf3fa", "#a9c8e8", "#5b93cc", "#1f5fa8", "#123a6b"]
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
+SMALL = {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"}
+CONFIGURATION = {
+    "font": FONT,
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start", "frame": "bounds", "fontSize": 16, "fontWeight": 600, "color": INK, "subtitleColor": MUTED,
+        "subtitleFontSize": 12, "subtitlePadding": 5, "offset": 14,
+    },
+    "axis": {
+        **SMALL, "gridColor": GRID, "domainColor": MUTED, "tickColor": MUTED, "titlePadding": 10, "labelLimit": 220,
+        "tickSize": 4,
+    },
+    "legend": SMALL,
+}  # fmt: skip
+
+
+class Chart(Protocol):
+    """A picture of Altair."""
+
+    def properties(self, **parts: object) -> Any:
+        """The same with these parts."""
+
+    def to_dict(self, validate: bool = True) -> dict[str, Any]:
+        """Its description, compared with the schema of such descriptions or not."""
+
+    def save(self, path: str, /) -> None:
+        """Drawn, as the name of the file says."""
+
+
+@runtime_checkable
+class Parted(Protocol):
+    """An object of Altair that keeps its parts by name."""
+
+    _kwds: dict[str, Any]
+
 
 def altair() -> Any:
     """The plotting library, loaded when a picture is made."""
@@ -36,28 +72,22 @@ def altair() -> Any:
     return altair
 
 
-def styled(chart: Any, title: str, subtitle: str) -> Any:
+def marked(chart: Chart, laboratory: str | None) -> Any:
+    """The chart, and if it shows a laboratory's release a title that says so."""
+    if laboratory is None:
+        return chart
+    heading = chart.to_dict().get("title", {})
+    heading = heading if isinstance(heading, dict) else {"text": heading}
+    return chart.properties(title={**heading, "text": f"NOT PRIVATE: {heading.get('text', '')}"})
+
+
+def styled(chart: Chart, title: str, subtitle: str) -> Any:
     """The chart with its title and the common configuration, all of its texts safe to draw."""
     _make_drawable(chart)
     title, subtitle = drawable(title), drawable(subtitle)
     heading = {"text": title, "subtitle": _wrapped(subtitle)}
     padding = {"left": 8, "right": 16, "top": 8, "bottom": 8}
-    return (
-        chart.properties(title=heading, background="transparent", padding=padding)
-        .configure(font=FONT)
-        .configure_view(stroke=None)
-        .configure_title(
-            anchor="start", frame="bounds", fontSize=16, fontWeight=600, color=INK, subtitleColor=MUTED,
-            subtitleFontSize=12, subtitlePadding=5, offset=14,
-        )
-        .configure_axis(
-            labelColor=INK, titleColor=MUTED, gridColor=GRID, domainColor=MUTED, tickColor=MUTED, labelFontSize=11,
-            titleFontSize=12, titleFontWeight="normal", titlePadding=10, labelLimit=220, tickSize=4,
-        )
-        .configure_legend(
-            labelColor=INK, titleColor=MUTED, labelFontSize=11, titleFontSize=12, titleFontWeight="normal"
-        )
-    )  # fmt: skip
+    return chart.properties(title=heading, background="transparent", padding=padding, config=CONFIGURATION)
 
 
 def drawable(text: str, longest: int = LONGEST) -> str:
@@ -69,16 +99,19 @@ def drawable(text: str, longest: int = LONGEST) -> str:
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
-def _make_drawable(part: Any) -> Any:
+def _make_drawable(part: object) -> Any:
     """The part of a chart with every text in it drawable; Altair's own objects keep their parts in `_kwds`."""
+    if part is None or isinstance(part, int | float):
+        return part
     if isinstance(part, str):
         return drawable(part)
     if isinstance(part, list | tuple):
         return [_make_drawable(one) for one in part]
     if isinstance(part, dict):
         return {_make_drawable(name): _make_drawable(one) for name, one in part.items()}
-    if hasattr(part, "_kwds"):
-        part._kwds.update({name: _make_drawable(one) for name, one in part._kwds.items()})
+    if isinstance(part, Parted):
+        given = {name: one for name, one in part._kwds.items() if one is not altair().Undefined}
+        part._kwds.update({name: _make_drawable(one) for name, one in given.items()})
     return part
 
 

@@ -9,6 +9,7 @@ from sfumato.sampling.lazy import LazyReal, exponential, gamma, normal, rounded,
 from sfumato.sampling.rounded_normal import RoundedNormal
 from sfumato.sampling.selection import choose, permute_and_flip
 from sfumato.sampling.staircase import Staircase
+from sfumato.sampling.truncated_laplace import TruncatedLaplace
 from sfumato.sampling.uniform import uniform_integers
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "LazyReal",
     "RoundedNormal",
     "Staircase",
+    "TruncatedLaplace",
     "bernoulli",
     "bernoulli_exp",
     "choose",

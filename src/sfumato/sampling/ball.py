@@ -66,11 +66,9 @@ class BallNoise:
             roots = _roots(factor, mixing)
             for point in islice(points, count):
                 low, high = _nearest(roots, point)
-                while low != high:
-                    mixing.refine(rng)
-                    point.refine(rng)
+                if low != high:
+                    low = settled(factor, mixing, point, rng)
                     roots = _roots(factor, mixing)
-                    low, high = _nearest(roots, point)
                 found.append(low)
         return np.array(found, dtype=np.int64)
 
@@ -79,6 +77,16 @@ class BallNoise:
         """E Z_i^2 of each coordinate before rounding: (d + 1) (scale stretch)^2."""
         stretches = np.repeat([float(stretch) for _, stretch in self.parts], [count for count, _ in self.parts])
         return np.asarray((self.dimension + 1) * np.square(self.scale * stretches))
+
+
+def settled(factor: Fraction, mixing: LazyReal, point: LazyReal, rng: Rng) -> int:
+    """The whole number nearest to sqrt(factor * mixing) * point, both refined as far as it takes."""
+    while True:
+        low, high = _nearest(_roots(factor, mixing), point)
+        if low == high:
+            return low
+        mixing.refine(rng)
+        point.refine(rng)
 
 
 def _roots(factor: Fraction, mixing: LazyReal) -> tuple[Fraction, Fraction]:

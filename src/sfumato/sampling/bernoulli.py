@@ -48,7 +48,7 @@ def _coins(enclose: Callable[[int], Enclosure], shape: Shape, rng: Rng) -> Any:
     if shape is None or shape == ():
         return LazyUniform(rng.word(), 64).below(enclose, rng)
     low, high = enclose(64)  # words below `low` are heads, from `high` on tails
-    words = rng.words(math.prod(shape) if isinstance(shape, tuple) else shape)
+    words = rng.bits64(math.prod(shape) if isinstance(shape, tuple) else shape)
     out = words < low if low < 1 << 64 else np.ones(words.size, dtype=bool)
     if low < high:
         for i in np.flatnonzero((words >= low) & (words < high)).tolist():

@@ -23,8 +23,8 @@ from sfumato.randomness import Rng
 from sfumato.sampling.drawing import Shape
 from sfumato.sampling.fixedpoint import exp_minus
 from sfumato.sampling.geometric import Geometric
-from sfumato.sampling.law import check_scale, least_integer
-from sfumato.sampling.table import WIDTH, Outcome, Table, tabulate
+from sfumato.sampling.law import check_beta, check_scale, least_integer
+from sfumato.sampling.table import WIDTH, Outcome, TabulatedLaw, tabulate
 from sfumato.sampling.uniform import below
 
 __all__ = ["CubeNoise"]
@@ -94,6 +94,20 @@ class CubeNoise:
         guess = self.scale * (self.dimension + math.log(1 / beta)) if 0 < beta < 1 else 0.0
         return least_integer(self.tail, beta, guess)
 
+    def coordinate_quantile(self, beta: float) -> int:
+        """An integer t with P(|Z_i| > t) <= beta for each i: the least, but for the rounding of wide laws.
+
+        Given R, one coordinate is uniform on -R..R.  Wide noise is within a factor exp(1 / (2 scale)) of its continuous
+        law, cell by cell, and that is a stretched narrow one.
+        """
+        check_beta(beta)
+        narrow = min(self.scale, DIRECT / (self.dimension + SPREAD))
+        wide = narrow < self.scale
+        least = beta * math.exp(-1 / self.scale - 1 / narrow) if wide else beta
+        tails = _coordinate_tails(narrow, self.dimension)
+        place = int(np.searchsorted(-tails, -least))
+        return math.ceil((place + 0.5 + 1e-6) * (self.scale / narrow) - 0.5) if wide else place
+
     @property
     def mean_norm(self) -> float:
         """E ||Z||_inf."""
@@ -125,6 +139,19 @@ def _norm_tails(scale: float, dimension: int) -> npt.NDArray[np.float64]:
     logs = shells - r / scale
     masses = np.exp(logs - logs.max())
     tails = np.cumsum(masses[::-1])[::-1] / masses.sum()
+    upper: npt.NDArray[np.float64] = np.minimum(tails * (1 + 1e-9) + 1e-300, 1.0)
+    return upper
+
+
+@lru_cache(maxsize=16)
+def _coordinate_tails(scale: float, dimension: int) -> npt.NDArray[np.float64]:
+    """Entry t is P(|Z_i| > t), rounded up: the mean of 2 (R - t) / (2 R + 1) over R > t."""
+    r = np.arange(math.ceil(scale * (dimension + SPREAD)) + 2, dtype=np.float64)
+    logs = dimension * np.log(2 * r + 1) - r / scale
+    masses = np.exp(logs - logs.max())
+    shares = masses / masses.sum() / (2 * r + 1)
+    above = np.append(np.cumsum(shares[:0:-1])[::-1], 0.0)
+    tails = 2 * np.cumsum(above[::-1])[::-1]  # R - t is the number of whole s from t up to R
     upper: npt.NDArray[np.float64] = np.minimum(tails * (1 + 1e-9) + 1e-300, 1.0)
     return upper
 
@@ -162,9 +189,9 @@ def _tilted(scale: float, dimension: int) -> tuple[npt.NDArray[np.float64], int]
     return weights, highest
 
 
-def _extra(table: Table, count: int, rng: Rng) -> Integers:
+def _extra(table: TabulatedLaw, count: int, rng: Rng) -> Integers:
     """Draw E `count` times."""
-    out = table.alias.picks(rng.words(count))
+    out = table.alias.picks(rng.bits64(count))
     for i in np.flatnonzero(out == len(table.outcomes)).tolist():
         index = len(table.outcomes)
         outcome: Outcome | None = None
@@ -176,7 +203,7 @@ def _extra(table: Table, count: int, rng: Rng) -> Integers:
 
 
 @lru_cache(maxsize=64)
-def _eulerian_table(scale: float, dimension: int) -> Table:
+def _eulerian_table(scale: float, dimension: int) -> TabulatedLaw:
     """P(E = j) proportional to [x^j]B_d exp(-j / scale): from doubles, and exactly where they do not decide."""
     near, top = _tilted(scale, dimension)
     error = STEP * dimension

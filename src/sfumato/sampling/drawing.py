@@ -24,7 +24,7 @@ from sfumato.errors import ParameterError
 from sfumato.randomness import Rng, Words
 from sfumato.sampling.envelope import Cell, Envelope
 from sfumato.sampling.fixedpoint import Enclosure, LazyUniform, exp_minus
-from sfumato.sampling.table import Table, tabulate
+from sfumato.sampling.table import TabulatedLaw, tabulate
 
 __all__ = ["Plan", "Shape", "accepts", "attempt", "draw", "nearness", "plan"]
 
@@ -43,7 +43,7 @@ class Plan:
     """An envelope, its alias table, and per listed cell what a draw needs."""
 
     envelope: Envelope
-    table: Table
+    table: TabulatedLaw
     words: int  # per attempt: 1, or 3 with a place in the cell and an acceptance test
     keep: int  # mask: the leading bits of the second word that are the place in the cell
     shift: int  # the second word, shifted right by this, is added to the base
@@ -117,7 +117,7 @@ def draw(law: Plan, shape: Shape, rng: Rng) -> Any:
     done = 0
     while done < count:
         tries = min(CHUNK, count - done + (count - done) // 8 + 8)
-        found = attempts(law, rng.words(law.words * tries), rng)[: count - done]
+        found = attempts(law, rng.bits64(law.words * tries), rng)[: count - done]
         out[done : done + found.size] = found
         done += found.size
     return out.reshape(shape)
@@ -133,7 +133,7 @@ def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
         accepted = ~undecided
     else:
         second, third = words[first.size : 2 * first.size], words[2 * first.size :]
-        phi = _phis(law, cell, second)
+        phi = phis(law, cell, second)
         excess = (third >> np.uint64(11)).view(np.int64) * UNIT
         excess -= exp_minus_near(phi, law.taylor)
         accepted = excess < -BAND
@@ -152,7 +152,7 @@ def attempts(law: Plan, words: Words, rng: Rng) -> Integers:
     return found
 
 
-def _phis(law: Plan, cell: Integers, second: Words) -> Any:
+def phis(law: Plan, cell: Integers, second: Words) -> Any:
     """t (slope + curve t) for each attempt; the slope is the same everywhere if there is no curve."""
     t = ((second & np.uint64(law.keep)) >> np.uint64(11)).view(np.int64) * UNIT
     if law.curve == 0:

@@ -24,13 +24,15 @@ __all__ = ["LazyReal", "exponential", "gamma", "normal", "rounded", "rounded_gam
 
 HALF = Fraction(1, 2)
 
+Point = tuple[int, Fraction, Fraction, LazyUniform]  # sign, start, length, and the place in the cell
+
 
 class LazyReal:
     """A sum of points sign * (start + length * u), each u a lazy uniform."""
 
     __slots__ = ("_points",)
 
-    def __init__(self, points: Iterable[tuple[int, Fraction, Fraction, LazyUniform]]) -> None:
+    def __init__(self, points: Iterable[Point]) -> None:
         self._points = tuple(points)
 
     def interval(self) -> tuple[Fraction, Fraction]:
@@ -58,19 +60,19 @@ class LazyReal:
 
 def exponential(rng: Rng) -> LazyReal:
     """A standard exponential variable."""
-    return LazyReal([_point(_exponential(), rng)])
+    return LazyReal([_point(exponential_plan(), rng)])
 
 
 def normal(rng: Rng) -> LazyReal:
     """A standard normal variable."""
-    return LazyReal([_point(_normal(), rng)])
+    return LazyReal([_point(normal_plan(), rng)])
 
 
 def gamma(shape: int, rng: Rng) -> LazyReal:
     """A gamma variable of positive integer shape and scale one: the sum of `shape` exponentials."""
     if isinstance(shape, bool) or not isinstance(shape, int) or shape < 1:
         raise ParameterError(f"shape must be a positive integer, got {shape!r}")
-    return LazyReal([_point(_exponential(), rng) for _ in range(shape)])
+    return LazyReal([_point(exponential_plan(), rng) for _ in range(shape)])
 
 
 def rounded(x: LazyReal, scale: Fraction, rng: Rng) -> int:
@@ -91,16 +93,18 @@ def rounded_gamma(shape: int, scale: Fraction, rng: Rng) -> int:
 
 
 @lru_cache(maxsize=1)
-def _exponential() -> Plan:
+def exponential_plan() -> Plan:
+    """Draws of a standard exponential variable."""
     return plan(Envelope(Fraction(1), Fraction(0), -3, (Branch(0),)), rounded=True)
 
 
 @lru_cache(maxsize=1)
-def _normal() -> Plan:
+def normal_plan() -> Plan:
+    """Draws of a standard normal variable."""
     return plan(Envelope(Fraction(0), HALF, -4, SYMMETRIC), rounded=True)
 
 
-def _point(law: Plan, rng: Rng) -> tuple[int, Fraction, Fraction, LazyUniform]:
+def _point(law: Plan, rng: Rng) -> Point:
     """Attempts on the continuum until one is accepted."""
     table, shape = law.table, law.envelope
     while True:

@@ -24,7 +24,7 @@ SHIFT = np.uint64(11)
 
 def uniforms(shape: tuple[int, ...], rng: Rng) -> Reals:
     """Uniform on the middles of the cells of length 2**-53: never 0, never 1."""
-    words = rng.words(math.prod(shape)) >> SHIFT
+    words = rng.bits64(math.prod(shape)) >> SHIFT
     return np.minimum((words.astype(np.float64) + 0.5) * UNIT, 1 - UNIT).reshape(shape)
 
 

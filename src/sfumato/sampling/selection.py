@@ -99,7 +99,7 @@ def _owner(ends: list[Integers], sums: list[int], position: int) -> int:
 def _flip(values: Integers, least: int, rate: float, rng: Rng) -> npt.NDArray[np.int64]:
     """Toss one coin for each candidate; where the heads are."""
     distance = _distances(values, least)
-    words = rng.words(distance.size)
+    words = rng.bits64(distance.size)
     excess = (words >> np.uint64(11)).view(np.int64) * 2.0**-53
     excess -= _weights(distance, rate)
     likely = np.flatnonzero(excess <= BAND)

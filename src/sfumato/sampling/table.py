@@ -16,7 +16,7 @@ from sfumato.randomness import Rng
 from sfumato.sampling.alias import Alias, alias_table
 from sfumato.sampling.fixedpoint import LazyUniform
 
-__all__ = ["Outcome", "Table", "Weigh", "tabulate"]
+__all__ = ["Outcome", "TabulatedLaw", "Weigh", "tabulate"]
 
 Outcome = tuple[int, int]
 Weigh = Callable[[int], Iterator[tuple[Outcome, int, int, int]]]
@@ -30,7 +30,7 @@ ALL = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TabulatedLaw:
     """The heaviest outcomes, the words each owns, and their layout."""
 
     weigh: Weigh
@@ -68,7 +68,7 @@ class Table:
         return left >= high + beyond, None
 
 
-def tabulate(weigh: Weigh) -> Table:
+def tabulate(weigh: Weigh) -> TabulatedLaw:
     """Build the table: a few hundred outcomes, a millisecond or two."""
     listed, total, left = [], 0, 0
     for outcome, low, high, later in weigh(WIDTH):
@@ -81,4 +81,4 @@ def tabulate(weigh: Weigh) -> Table:
     whole = total + left
     owned = tuple((low << 64) // whole for _, low in listed)
     layout = alias_table([*owned, ALL - sum(owned)])
-    return Table(weigh, tuple(outcome for outcome, _ in listed), owned, whole, layout)
+    return TabulatedLaw(weigh, tuple(outcome for outcome, _ in listed), owned, whole, layout)

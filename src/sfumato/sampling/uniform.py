@@ -42,7 +42,7 @@ def below(high: npt.NDArray[np.uint64], rng: Rng) -> npt.NDArray[np.int64]:
 
 
 def _floors(bound: Words, rng: Rng) -> npt.NDArray[np.int64]:
-    words = rng.words(2 * bound.size)
+    words = rng.bits64(2 * bound.size)
     first, second = words[: bound.size], words[bound.size :]
     low = first * bound
     total = low + multiply_high(second, bound)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import dataclasses
+from typing import Any
 
 from sfumato.errors import SchemaError
 from sfumato.spaces.box import Box
 from sfumato.spaces.categories import Categories, Label
 from sfumato.spaces.curves import Curves
 from sfumato.spaces.dates import Dates
+from sfumato.spaces.duration import Duration
 from sfumato.spaces.interval import Integers, Interval
 from sfumato.spaces.lattice import Lattice
 from sfumato.spaces.record import Record
+from sfumato.spaces.space import Numeric, Space, numeric
 from sfumato.spaces.subsets import Subsets
 from sfumato.spaces.texts import Texts
+from sfumato.spaces.time_of_day import TimeOfDay
 
 __all__ = [
     "SPACES",
@@ -21,59 +25,37 @@ __all__ = [
     "Categories",
     "Curves",
     "Dates",
+    "Duration",
     "Integers",
     "Interval",
     "Label",
     "Lattice",
+    "Numeric",
     "Record",
     "Space",
     "Subsets",
     "Texts",
+    "TimeOfDay",
+    "numeric",
     "space_from",
 ]
 
-SPACES: dict[str, Any] = {
-    "interval": Interval,
-    "integers": Integers,
-    "categories": Categories,
-    "subsets": Subsets,
-    "box": Box,
-    "curves": Curves,
-    "dates": Dates,
-    "record": Record,
-    "texts": Texts,
+SPACES: dict[str, type[Space]] = {
+    space.kind: space
+    for space in (Interval, Integers, Categories, Subsets, Box, Curves, Dates, Duration, TimeOfDay, Record, Texts)
 }
-
-
-class Space(Protocol):
-    """What every space knows.  `coerce` never raises, whatever the value; None means missing."""
-
-    @property
-    def diameter(self) -> float: ...
-
-    def distance(self, one: Any, other: Any) -> float: ...
-
-    def coerce(self, value: Any) -> Any: ...
-
-    def to_record(self) -> dict[str, Any]: ...
 
 
 def space_from(record: dict[str, Any], name: str) -> Space:
     """The space that a plan describes for the column `name`."""
     fields = {key: value for key, value in record.items() if value is not None}
     kind = fields.pop("type", None)
-    if kind not in SPACES:
+    if not isinstance(kind, str) or kind not in SPACES:
         raise SchemaError(f"column {name!r} has type {kind!r}; choose one of {', '.join(SPACES)}")
-    if kind == "record":
-        fields["parts"] = {part: space_from(inner, f"{name}.{part}") for part, inner in fields["parts"].items()}
-    for key in ("values", "of", "shape", "points", "na"):
-        if isinstance(fields.get(key), list):
-            fields[key] = tuple(fields[key])
     try:
-        space: Space = SPACES[kind](**fields)
+        return SPACES[kind].declared(fields, name)
     except TypeError:
-        wanted = [field for field in SPACES[kind].__dataclass_fields__ if field != "lattice"]
+        wanted = [field.name for field in dataclasses.fields(SPACES[kind]) if field.init]  # type: ignore[arg-type]
         raise SchemaError(f"column {name!r} ({kind}) takes {', '.join(wanted)}; got {', '.join(fields)}") from None
     except ValueError as error:
         raise SchemaError(f"column {name!r}: {error}") from None
-    return space

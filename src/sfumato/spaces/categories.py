@@ -1,4 +1,4 @@
-"""Finitely many public categories with the discrete metric."""
+"""Finitely many public categories, with the discrete metric or distances of one's own."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
+from sfumato.spaces.distances import Distances, checked_distances
+from sfumato.spaces.forms import Label, Labels
 from sfumato.spaces.numerals import WHOLE_LIMIT, truth_in, whole_in
+from sfumato.spaces.space import Space
 
-__all__ = ["BLANKS", "Categories", "Label", "labels", "read_label"]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-Label = str | int  # false and true are whole numbers to Python
+__all__ = ["BLANKS", "Categories", "Label", "checked_labels", "read_label", "written_label"]
+
 BLANKS = " \t"  # trimmed around labels that are read from texts
 
 
 @dataclass(frozen=True, slots=True)
-class Categories:
+class Categories(Space):
     """One of `values`.  Unknown values are left out, or counted as `other`; null ones likewise as `missing`.
 
     Texts are compared as they are, blanks and capitals included; where the categories are whole numbers, 3, 3.0, "3"
     and "3.0" are the same; `Categories([False, True])` reads true and false in any capitals, 1 and 0.  Codes in `na`
-    count as null.
+    count as null.  `distances` declares a metric in place of the discrete one: a row for each of `values` (`other` and
+    `missing` after them, where they are none of these) with its distances from all of them.
 
     >>> state = Categories(["CA", "NY"], other="elsewhere")
     >>> state.values, state.coerce("NY"), state.coerce("Mars"), state.coerce(None)
@@ -35,38 +42,51 @@ class Categories:
     >>> rooms = Categories([1, 2, 3], na=[9])
     >>> rooms.coerce("3.0"), rooms.coerce(9), Categories([False, True]).coerce("TRUE")
     (3, None, True)
+    >>> Categories(["low", "middle", "high"], distances=[[0, 1, 2], [1, 0, 1], [2, 1, 0]]).distance("low", "high")
+    2.0
     """
 
     values: tuple[Label, ...]
     other: Label | None = field(default=None, kw_only=True)
     missing: Label | None = field(default=None, kw_only=True)
     na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
+    distances: Distances | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str] = "categories"
+    needed: ClassVar[tuple[str, ...]] = ("values",)
+    hint: ClassVar[tuple[str, str] | None] = ("labels", 'values = ["a", "b"]')
 
     def __post_init__(self) -> None:
-        values = labels(self.values, "values", booleans=True)
+        values = checked_labels(self.values, "values", booleans=True)
         for name in ("other", "missing"):
             label = getattr(self, name)
             if label is None:
                 continue
             if type(label) is not type(values[0]):
                 raise ParameterError(f"{name}={label!r} must be of the same type as the categories")
-            values = values if label in values else (*values, *labels([label], name, booleans=True))
+            values = values if label in values else (*values, *checked_labels([label], name, booleans=True))
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "na", codes.checked(self.na))
         both = next((label for label in values if self._coded(label)), None)
         if both is not None:
             raise ParameterError(f"{both!r} is declared as a category and as a code for missing values; keep one")
+        if self.distances is not None:
+            object.__setattr__(self, "distances", checked_distances(self.distances, values))
 
     @property
     def diameter(self) -> float:
         """The largest distance."""
+        if self.distances is not None:
+            return max(map(max, self.distances))
         return 1.0 if len(self.values) > 1 else 0.0
 
     def distance(self, one: Label, other: Label) -> float:
-        """0 for equal categories, else 1."""
+        """As declared; else 0 for equal categories and 1 for others."""
+        if self.distances is not None:
+            return self.distances[self.values.index(one)][self.values.index(other)]
         return float(one != other)
 
-    def coerce(self, value: Any) -> Label | None:
+    def coerce(self, value: object) -> Label | None:
         """The category that stands for `value`, or None if it is left out."""
         if codes.blank(value) or self._coded(value):
             return self.missing
@@ -81,9 +101,64 @@ class Categories:
             "other": self.other,
             "missing": self.missing,
             **codes.in_record(self.na),
+            **({} if self.distances is None else {"distances": [list(row) for row in self.distances]}),
         }
 
-    def _coded(self, value: Any) -> bool:
+    @property
+    def form(self) -> Labels:
+        """One of the labels."""
+        return Labels(self.values, self.other, self.missing, self.na)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The categories."""
+        return self.values
+
+    @property
+    def settled(self) -> bool:
+        """Whether unknown and null values count as some category."""
+        return self.missing is not None and self.other is not None
+
+    def written(self, value: object) -> str | None:
+        """A label that is no text."""
+        return written_label(value, type(self.values[0]))
+
+    def places(self, values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+        """Where labels stand in the list."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.fill_null(pc.index_in(values, value_set=pa.array(list(self.values))), -1)
+        return np.asarray(found, dtype=np.int64)
+
+    def decoded(self, places: npt.NDArray[np.int64], null: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+        """Labels."""
+        import pyarrow as pa
+
+        labels = pa.array([*self.values, None])  # all of one type: texts, whole numbers, or false and true
+        return labels.take(pa.array(places, mask=null))
+
+    def examples(self) -> tuple[Label, Label, Label, Label]:
+        """The first category, the last, the first again, the second."""
+        return self.values[0], self.values[-1], self.values[0], self.values[1 % len(self.values)]
+
+    def arrow(self) -> pa.DataType:
+        """Texts, whole numbers, or false and true."""
+        import pyarrow as pa
+
+        return pa.scalar(self.values[0]).type
+
+    @classmethod
+    def drafted(cls, stored: str, blank: str) -> list[str] | None:
+        """Texts and truths."""
+        if stored.startswith("boolean"):
+            return ['type = "categories"', "values = [false, true]"]
+        if not stored.startswith("string"):
+            return None
+        other = '# or type = "texts" with longest = 64, if the values are not public'
+        return ['type = "categories"        ' + other, f'values = ["{blank}"]']
+
+    def _coded(self, value: object) -> bool:
         """Whether a value is a code for a missing one."""
         if not self.na:
             return False
@@ -93,7 +168,15 @@ class Categories:
         return named or (not isinstance(value, bool) and read_label(value, int) in codes.wholes_of(self.na))
 
 
-def read_label(value: Any, kind: type[Label]) -> Label | None:
+def written_label(value: object, kind: type) -> str | None:
+    """A label that is no text as a text; None where it is none."""
+    label = None if kind is str else read_label(value, kind)
+    if label is None and kind is bool:
+        label = read_label(value, int)  # perhaps a code
+    return None if label is None else str(label)
+
+
+def read_label(value: object, kind: type[Label]) -> Label | None:
     """`value` as a label of its kind, None where it is none; a text can stand for a number, a number for a truth."""
     if kind is str:
         return str(value) if isinstance(value, str) else None
@@ -105,9 +188,9 @@ def read_label(value: Any, kind: type[Label]) -> Label | None:
     return whole if kind is int or whole is None else {0: False, 1: True}.get(whole)
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     """The whole number that a number is, None for all else."""
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool | np.bool_ | np.timedelta64):
         return None
     if isinstance(value, Integral):
         number = int(value)
@@ -124,7 +207,7 @@ def _whole(value: Any) -> int | None:
     return number if abs(number) < WHOLE_LIMIT else None
 
 
-def labels(values: Iterable[Label], name: str, booleans: bool = False) -> tuple[Label, ...]:
+def checked_labels(values: Iterable[Label], name: str, booleans: bool = False) -> tuple[Label, ...]:
     """Distinct strings, or distinct whole numbers; false and true where they may stand."""
     if isinstance(values, str):
         raise ParameterError(f"{name} must be a list of categories, got the single text {values!r}")

@@ -8,6 +8,8 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from sfumato.errors import ParameterError
 from sfumato.spaces.numerals import number_in, whole_in
 
@@ -16,16 +18,18 @@ __all__ = ["Code", "blank", "checked", "in_record", "numbers_of", "texts_of", "w
 Code = str | int | float
 
 
-def blank(value: Any) -> bool:
+def blank(value: object) -> bool:
     """Whether a value is null: None, NaN of any kind, or what pandas writes for them."""
     if isinstance(value, Decimal):
         return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     if isinstance(value, Real):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def checked(na: Any) -> tuple[Code, ...]:
+def checked(na: object) -> tuple[Code, ...]:
     """The codes as declared: texts and finite numbers, each once."""
     if isinstance(na, str) or not isinstance(na, Iterable):
         raise ParameterError(f"na must be a list of codes for missing values, such as [99, 'unknown'], got {na!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.numeric import exact
 
-__all__ = ["Lattice"]
+__all__ = ["Lattice", "entries_of"]
 
 LARGEST_INDEX = 2**52  # an index, and one half added to it, is still exact as a float
 
@@ -38,6 +39,8 @@ class Lattice:
         for name, given in (("low", low), ("high", high), ("step", 1 if step is None else step)):
             if not isinstance(given, Real | Decimal) or isinstance(given, bool):
                 raise ParameterError(f"{name} must be a finite number, got {given!r}")
+            if abs(exact(given, name)) > sys.float_info.max:
+                raise ParameterError(f"{name} must be a finite number of at most {sys.float_info.max:.1g}")
         bottom, top = exact(low, "low"), exact(high, "high")
         if not bottom < top:
             raise ParameterError(f"low must be below high, got low={low} and high={high}")
@@ -124,6 +127,17 @@ class Lattice:
         """
         ends = (math.floor(self.scaled(bound) + 0.5) for bound in (self.low_value, self.high_value))
         return tuple(ends) == (self.low, self.high)
+
+
+def entries_of(lattice: Lattice, size: int) -> tuple[list[float], list[float], list[float], list[float]]:
+    """Lists of points: all lowest, all highest, these in turn, and rising.
+
+    >>> entries_of(Lattice.between(0, 4, 1), 3)[2:]
+    ([0.0, 4.0, 0.0], [0.0, 2.0, 4.0])
+    """
+    low, high = lattice.low_value, lattice.high_value
+    rising = [lattice.value(lattice.low + lattice.width * place // max(size - 1, 1)) for place in range(size)]
+    return [low] * size, [high] * size, [(low, high)[place % 2] for place in range(size)], rising
 
 
 def _default_step(low: Fraction, high: Fraction) -> Fraction:

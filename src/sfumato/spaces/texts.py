@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
+from sfumato.spaces.forms import Strings
+from sfumato.spaces.space import Space
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Texts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Space):
     """Texts of at most `longest` characters; longer ones are cut.
 
     Nulls, codes in `na` and what is not Unicode are missing.
@@ -23,6 +28,9 @@ class Texts:
 
     longest: int = 64
     na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
+
+    kind: ClassVar[str] = "texts"
+    hint: ClassVar[tuple[str, str] | None] = ("free texts", "longest = 64  (only for { discovered = ... })")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "na", codes.checked(self.na))
@@ -38,7 +46,7 @@ class Texts:
         """0 for equal texts, else 1."""
         return float(one != other)
 
-    def coerce(self, value: Any) -> str | None:
+    def coerce(self, value: object) -> str | None:
         """The text that stands for `value`, or None if it is missing."""
         if not isinstance(value, str) or value in codes.texts_of(self.na):
             return None
@@ -48,3 +56,23 @@ class Texts:
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
         return {"type": "texts", "longest": self.longest, **codes.in_record(self.na)}
+
+    @property
+    def form(self) -> Strings:
+        """Texts, cut."""
+        return Strings(self.longest, codes.texts_of(self.na))
+
+    @property
+    def discoverable(self) -> bool:
+        """They are not public."""
+        return True
+
+    def examples(self) -> tuple[str, str, str, str]:
+        """Letters."""
+        return "a", "b", "a", "c"
+
+    def arrow(self) -> pa.DataType:
+        """Texts."""
+        import pyarrow as pa
+
+        return pa.string()

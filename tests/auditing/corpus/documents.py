@@ -263,7 +263,7 @@ CASES = [
         Approximate(1.0, 1e-3),
         by=by_accounting,
     ),
-    Case("noise scaled by a noisy mean", 23, noisy_scale, public_scale, Pure(1.0), MOMENTS),
+    Case("noise scaled by a noisy mean", 23, noisy_scale, public_scale, Pure(1.0), MOMENTS, heavy=True),
     Case(
         "Gauss beyond epsilon 1",
         0,

@@ -79,7 +79,7 @@ def scaled(answers: list[float], rng: Any) -> list[bool]:
 
 CASES = [
     Case("sparse vector without query noise", 5, no_query_noise, above, Pure(1.0), OPTIONS),
-    Case("sparse vector without stop", 5, no_stop, above, Pure(1.0), OPTIONS),
-    Case("sparse vector with values for free", 5, values_for_free, values_paid, Pure(1.0), OPTIONS),
-    Case("sparse vector unscaled", 5, unscaled, scaled, Pure(1.0), OPTIONS),
+    Case("sparse vector without stop", 5, no_stop, above, Pure(1.0), OPTIONS, heavy=True),
+    Case("sparse vector with values for free", 5, values_for_free, values_paid, Pure(1.0), OPTIONS, heavy=True),
+    Case("sparse vector unscaled", 5, unscaled, scaled, Pure(1.0), OPTIONS, heavy=True),
 ]

@@ -13,7 +13,16 @@ from sfumato.queries.linear.ellipsoid import least_ellipsoid
 from sfumato.queries.linear.factors import EACH, RANGES, TOTAL, UPTO, Rows
 from sfumato.queries.linear.frames import framed, least_box, spanning_rows
 from sfumato.queries.linear.matrix import Block, Linear
-from sfumato.queries.linear.measurements import Dense, Hierarchy, Kronecker, Tables, measurement_from
+from sfumato.queries.linear.measurements import (
+    Dense,
+    Hierarchy,
+    Interactions,
+    Kronecker,
+    Tables,
+    Toeplitz,
+    measurement_from,
+)
+from sfumato.queries.linear.measurements.toeplitz import square_root
 
 LISTED = Rows(((1, 2, 0, 0, -3, 1, 1, 1),))
 ONE_AXIS = Linear(
@@ -29,6 +38,9 @@ CASES = [
     (Dense.of(np.vstack([np.eye(8, dtype=int), np.arange(8)[None]])), ONE_AXIS),
     (Tables((2, 3, 4), ((0, 1), (0, 2), (2,)), (3, 2, 1)), THREE_AXES),
     (Tables((2, 3, 4), ((0, 1, 2), ()), (3, 2)), THREE_AXES),
+    (Interactions((2, 3, 4), ((), (0,), (1,), (2,), (0, 1), (0, 2)), (7, 5, 3, 2, 1, 4)), THREE_AXES),
+    (Toeplitz((9, 4, 3, 2, 0, 5, 1, 1), (3, 3, 4, 2, 5, 6, 1, 9)), ONE_AXIS),
+    (square_root(8, 2**8, 2**6), ONE_AXIS),
     (Kronecker((Hierarchy(4, (1, 2, 4), (1, 2, 3), (0, 0)), Hierarchy(3, (1, 3), (2, 1), (0,)))), TWO_AXES),
 ]
 
@@ -174,6 +186,31 @@ def test_refuses_a_hierarchy_that_is_none(arguments, reason):
         Hierarchy(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("kind", "arguments", "reason"),
+    [
+        (Toeplitz, ((1, 2), (1,)), "one scale for each"),
+        (Toeplitz, ((0, 2), (1, 1)), "must be positive"),
+        (Toeplitz, ((1, -2), (1, 1)), "not be negative"),
+        (Toeplitz, ((2**40, 1), (4, 1)), "too large"),
+        (Interactions, ((2, 3), ((0,),), (0,)), "positive whole weight"),
+        (Interactions, ((1, 3), ((0,),), (1,)), "one cell"),
+    ],
+)
+def test_refuses_a_structured_measurement_that_is_none(kind, arguments, reason):
+    with pytest.raises(ParameterError, match=reason):
+        kind(*arguments)
+
+
+def test_a_convolution_of_large_counts_is_exact():
+    measurement, counts = square_root(40), (np.arange(40) * 2**57 + 2**62).astype(np.int64)
+    entries = [[c * d for c in measurement.coefficients] for d in measurement.scales]
+    by_hand = [sum(entries[j][i - j] * int(counts[j]) for j in range(i + 1)) for i in range(40)]
+    assert measurement.apply(counts).tolist() == by_hand
+
+
 def test_refuses_a_measurement_that_does_not_determine_the_workload():
     with pytest.raises(UnsupportedQuery, match="does not determine"):
         Dense.of(np.ones((1, 8), dtype=int)).variances(ONE_AXIS)
+    with pytest.raises(UnsupportedQuery, match="do not determine"):
+        Interactions((2, 3, 4), ((), (0,), (1,), (2,), (0, 1)), (1,) * 5).variances(THREE_AXES)

@@ -14,9 +14,9 @@ from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.queries import bind
 from sfumato.queries.linear.bodies import Moves
 from sfumato.queries.linear.doors import workload
-from sfumato.queries.linear.measurements import Dense, Hierarchy, Kronecker, Tables
-from sfumato.schema import Schema
+from sfumato.queries.linear.measurements import Dense, Hierarchy, Interactions, Kronecker, Tables, Toeplitz
 from sfumato.spaces import Integers
+from sfumato.spaces.schema import Schema
 
 weights = st.integers(0, 9) | st.integers(0, 4096) | st.just(0)
 
@@ -58,7 +58,26 @@ def tables(draw):
     return Tables(shape, tuple(kept), tuple(draw(st.integers(1, 4096)) for _ in kept))
 
 
-measurements = st.one_of(hierarchies(), matrices(), products(), tables())
+@st.composite
+def crossed(draw):
+    """Some of the interactions of up to three axes."""
+    shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    wide = [i for i, n in enumerate(shape) if n > 1]
+    all_axes = [axes for k in range(len(wide) + 1) for axes in itertools.combinations(wide, k)]
+    kept = draw(st.lists(st.sampled_from(all_axes), min_size=1, unique=True))
+    return Interactions(shape, tuple(kept), tuple(draw(st.integers(1, 9) | st.integers(1, 2**20)) for _ in kept))
+
+
+@st.composite
+def convolutions(draw, most=9):
+    """Any coefficients and scales."""
+    cells = draw(st.integers(1, most))
+    rest = draw(st.lists(st.integers(0, 9) | st.integers(0, 2**20), min_size=cells - 1, max_size=cells - 1))
+    scales = draw(st.lists(st.integers(1, 2**12), min_size=cells, max_size=cells))
+    return Toeplitz((draw(st.integers(1, 2**20)), *rest), tuple(scales))
+
+
+measurements = st.one_of(hierarchies(), matrices(), products(), tables(), crossed(), convolutions())
 
 
 def columns(measurement):
@@ -101,7 +120,7 @@ def test_norms_of_one_axis_are_attained_by_a_pair(measurement, norm):
     assert claimed(apart, norm) <= largest(differences_of(columns(measurement)), norm) * Fraction(1 + 4e-9)
 
 
-small = st.one_of(hierarchies(most=4), matrices(most=4))
+small = st.one_of(hierarchies(most=4), matrices(most=4), convolutions(most=4))
 
 
 @settings(max_examples=150, deadline=None)

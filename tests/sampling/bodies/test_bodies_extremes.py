@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sfumato.elimination import rank, spanned
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.mechanisms import NIM, NoiseBody
-from sfumato.mechanisms.noise_body import Columns
+from sfumato.mechanisms.geometry.noise_body import Columns
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
 from sfumato.sampling.bodies import Cube, Ellipsoid, Hull, Image, LpBall

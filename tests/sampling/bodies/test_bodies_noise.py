@@ -221,6 +221,7 @@ def test_mass_at_the_centers_of_facets_is_refused():
     assert refused(centers @ SKEW.frame.lift.T, exact)
 
 
+@pytest.mark.heavy
 def test_the_walk_agrees_with_rejection_in_twenty_dimensions():
     """2,800 draws each: critical distance 0.081; 10 % in size moves the l2 norm's law by 0.16."""
     hull = Hull(signs(200, 20))

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.answers.certificate import Certificate, NoBoundKnown
 from sfumato.bounds.minimax.frequencies import frequency_error, worst_frequency_error
 from sfumato.bounds.minimax.means import ball_mean_error, cube_mean_error, mean_error
-from sfumato.certificate import Certificate, NoBoundKnown
-from sfumato.privacy.guarantees import Pure
 
 __all__ = ["certify_local"]
 
@@ -25,17 +24,19 @@ def certify_local(protocol: Any, n: int, objective: str = "total") -> Certificat
     `objective` is "total" (all estimates together) or, for frequencies, "worst" (the worst category).
     """
     claim = protocol.guarantee()
-    if not isinstance(claim, Pure):
-        return NoBoundKnown("none is proven here for local protocols that are not pure")
-    if not 0 < claim.epsilon <= LARGEST:
+    if claim.pure_epsilon == math.inf:
+        return NoBoundKnown(
+            "what local reports with a delta must cost is an open problem; bounds are proven for pure ones"
+        )
+    if not 0 < claim.pure_epsilon <= LARGEST:
         return NoBoundKnown("at this much privacy loss the sampling error decides, not privacy")
     if protocol.goal == "frequencies":
-        return _frequencies(protocol, n, claim.epsilon, objective)
+        return _frequencies(protocol, n, claim.pure_epsilon, objective)
     if protocol.goal == "mean":
-        least, achieved = mean_error(n, claim.epsilon, protocol.low, protocol.high), _number(protocol) / n
+        least, achieved = mean_error(n, claim.pure_epsilon, protocol.low, protocol.high), _number(protocol) / n
         return _certificate(achieved, least, "van Trees, signs", "root mean square error of the mean")
     if protocol.goal == "means":
-        return _vectors(protocol, n, claim.epsilon)
+        return _vectors(protocol, n, claim.pure_epsilon)
     return NoBoundKnown("none is proven here for a whole distribution on a line")
 
 
@@ -46,7 +47,7 @@ def _frequencies(protocol: Any, n: int, epsilon: float, objective: str) -> Certi
         return _certificate(achieved, worst_frequency_error(n, epsilon), "van Trees, one against the rest", measure)
     achieved = protocol.risk(n) + (1 - 1 / protocol.k) / n
     measure = "root of the total mean square error of the frequencies"
-    return _certificate(achieved, frequency_error(n, epsilon, protocol.k), "van Trees, subsets", measure)
+    return _certificate(achieved, frequency_error(n, epsilon, protocol.k), "van Trees, Dirichlet", measure)
 
 
 def _number(protocol: Any) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.bounds.arguments import positive, rounded_down, whole
 from sfumato.bounds.minimax.information import LARGEST
+from sfumato.bounds.minimax.trees import PRIORS
 from sfumato.errors import ParameterError
 
 __all__ = ["density_error"]
@@ -34,5 +35,6 @@ def density_error(n: int, epsilon: float, lipschitz: float = 1.0) -> float:
         positive_part, square = height / (4 * m), height**2 / (3 * m)
         d = np.arange(1, m + 1, dtype=np.float64)
         information = float((grown**2 * d * positive_part**2 / (1 + grown * d / (4 * m)) ** 2).max()) * (1 + 1e-9)
-        best = max(best, square * m**2 / (n * information * (1 + height**2 / (1 - height)) + m * math.pi**2))
+        told = n * information * (1 + height**2 / (1 - height))
+        best = max(best, square * m**2 / float((PRIORS @ [told, m]).min()))
     return rounded_down(best)

@@ -19,26 +19,27 @@ from sfumato.bounds.arguments import nonnegative, positive, whole
 from sfumato.deferred import function
 from sfumato.errors import ParameterError
 
-__all__ = ["cap_information", "cube_information", "pair_information", "subset_information"]
+__all__ = ["cap_information", "checked", "cube_information", "pair_information", "subset_information"]
 
 betainc = function("scipy.special", "betainc")
 betaln = function("scipy.special", "betaln")
 
 SLACK = 1 + 1e-9  # over the rounding of closed forms and special functions
-GRID = 4001  # points of a search, refined around the best
+GRID = 4001  # points of a search over shares
+FINE = 257  # points of a search that is refined around the best
 LARGEST = 60.0  # epsilon
 
 
 def subset_information(k: int, epsilon: float) -> float:
     """For the frequencies of k categories near the uniform law."""
-    _check(k, epsilon, 2)
+    checked(k, epsilon, 2)
     d, grown = np.arange(1, k, dtype=np.float64), math.expm1(epsilon)
     return float((grown**2 * d * (k - d) / k / (1 + grown * d / k) ** 2).max()) * SLACK
 
 
 def pair_information(k: int, epsilon: float) -> float:
     """The same for the floor(k/2) differences of pairs alone."""
-    _check(k, epsilon, 2)
+    checked(k, epsilon, 2)
     a, grown = np.arange(1, k // 2 + 1, dtype=np.float64), math.expm1(epsilon)
     return float((grown**2 * a / 2 / (1 + grown * a / k) ** 2).max()) * SLACK
 
@@ -46,7 +47,7 @@ def pair_information(k: int, epsilon: float) -> float:
 @lru_cache(maxsize=256)
 def cap_information(d: int, epsilon: float) -> float:
     """For the mean of unit vectors in d >= 2 dimensions; one dimension is `cube_information`."""
-    _check(d, epsilon, 2)
+    checked(d, epsilon, 2)
     grown, norm = math.expm1(epsilon), math.exp(-betaln(0.5, (d - 1) / 2)) / (d - 1)
 
     def value(t: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -56,16 +57,16 @@ def cap_information(d: int, epsilon: float) -> float:
 
     low, high = 0.0, 1.0
     for _ in range(6):  # unimodal in t; each round keeps the neighbors of the best
-        t = np.linspace(low, high, GRID)
+        t = np.linspace(low, high, FINE)
         best = int(np.argmax(value(t)))
-        low, high = float(t[max(best - 1, 0)]), float(t[min(best + 1, GRID - 1)])
-    return float((d * value(np.linspace(low, high, GRID)).max()) ** 2) * SLACK
+        low, high = float(t[max(best - 1, 0)]), float(t[min(best + 1, FINE - 1)])
+    return float((d * value(np.linspace(low, high, FINE)).max()) ** 2) * SLACK
 
 
 @lru_cache(maxsize=256)
 def cube_information(d: int, epsilon: float) -> float:
     """For the means of d signs: tanh(epsilon/2)^2 in one dimension, an upper bound of the supremum in more."""
-    _check(d, epsilon, 1)
+    checked(d, epsilon, 1)
     if d == 1:
         return math.tanh(epsilon / 2) ** 2 * SLACK
     grown = math.expm1(epsilon)
@@ -76,7 +77,8 @@ def cube_information(d: int, epsilon: float) -> float:
     return max(float((grown**2 * weight / (1 + grown * low) ** 2).max()), below) * SLACK
 
 
-def _check(size: int, epsilon: float, least: int) -> None:
+def checked(size: int, epsilon: float, least: int) -> None:
+    """Refuse a dimension or number of categories below `least`, and losses at which privacy costs nothing."""
     if whole("dimension", size) < least:
         raise ParameterError(f"dimension (or k) must be at least {least}, got {size}")
     if nonnegative("epsilon", positive("epsilon", epsilon)) > LARGEST:

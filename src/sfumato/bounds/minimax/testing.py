@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from sfumato.accounting.contractions import chi_square_contraction, largest_divergence
 from sfumato.bounds.arguments import nonnegative, positive, probability, rounded_down, whole
-from sfumato.privacy.contraction import chi_square_contraction, largest_divergence
 
 __all__ = ["assouad", "fano", "le_cam"]
 

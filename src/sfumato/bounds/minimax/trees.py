@@ -2,9 +2,10 @@ r"""The van Trees inequality for private reports of a linear family.
 
 Let p_t = mu (1 + <t, phi>), t in R^D, be laws of a record, and T = sup over weights 1 <= w <= e^epsilon of
 ||E_mu w phi||^2 / (E_mu w)^2: no private report carries more Fisher information (trace) at t = 0, and none more than
-T (1 + s^2 / (1 - s)), s = ||t|| sqrt(T), elsewhere [BarnesChenOzgur2020].  With a cosine-squared prior on [-h, h]^D
-    worst E ||estimate - t||^2 >= D^2 / (n T (1 + s^2 / (1 - s)) + D pi^2 / h^2),  s = h sqrt(D T)   [GillLevit1995]
-for n people in any sequentially interactive protocol.  Every h is valid; the best of many is taken.
+T (1 + s^2 / (1 - s)), s = ||t|| sqrt(T), elsewhere [BarnesChenOzgur2020].  With a prior on [-h, h]^D
+    worst E ||estimate - t||^2 >= D^2 / (a n T (1 + s^2 / (1 - s)) + D b / h^2),  s = h sqrt(D T)   [GillLevit1995]
+for n people in any sequentially interactive protocol: a = 1, b = pi^2 for squared cosines, a = 1 + 2/(v (v + 3)),
+b = v + 1 for powers (1 - t^2)^(v/2 - 1), v > 0.  Every h and prior is valid; the best of many is taken.
 Proof: docs/proofs/bounds-minimax.md.
 """
 
@@ -16,9 +17,11 @@ import numpy as np
 
 from sfumato.bounds.arguments import positive, rounded_down, whole
 
-__all__ = ["van_trees"]
+__all__ = ["PRIORS", "van_trees"]
 
 WIDTHS = 400  # values of h that are tried
+_POWERS = np.geomspace(0.05, 30.0, 60)
+PRIORS = np.array([[1.0, math.pi**2], *zip(1 + 2 / (_POWERS * (_POWERS + 3)), _POWERS + 1, strict=True)])  # a, b
 INFORMATION_ERROR = 1e-9  # relative, granted to the information
 
 
@@ -36,6 +39,6 @@ def van_trees(dimension: int, information: float, n: int, widest: float) -> floa
     usable = spread < 1
     if not usable.any():
         return 0.0
-    h, spread = widths[usable], spread[usable]
-    bounds = dimension**2 / (n * information * (1 + spread**2 / (1 - spread)) + dimension * math.pi**2 / h**2)
-    return rounded_down(float(bounds.max()))
+    told = n * information * (1 + spread[usable] ** 2 / (1 - spread[usable]))
+    price = np.outer(PRIORS[:, 0], told) + np.outer(PRIORS[:, 1], dimension / widths[usable] ** 2)
+    return rounded_down(dimension**2 / float(price.min()))

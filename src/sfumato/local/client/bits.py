@@ -17,7 +17,7 @@ class SystemBits:
 
     __slots__ = ()
 
-    def words(self, count: int) -> npt.NDArray[np.uint64]:
+    def bits64(self, count: int) -> npt.NDArray[np.uint64]:
         """The next `count` words."""
         if count < 0:
             raise ParameterError(f"count must not be negative, got {count}")

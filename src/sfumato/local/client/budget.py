@@ -8,6 +8,7 @@ rounded up.  A file that is damaged stops everything.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,8 @@ class Budget:
         self._refresh()
         epsilon, delta = _amounts(self.limit, math.floor)
         left = max(0, epsilon - self._contents["epsilon"]) / UNIT
-        if isinstance(self.limit, Pure):
-            return Pure(left, assumptions=self.limit.assumptions)
-        return Approximate(left, max(0, delta - self._contents["delta"]) / UNIT, assumptions=self.limit.assumptions)
+        parts = {"epsilon": left, "delta": max(0, delta - self._contents["delta"]) / UNIT}
+        return self.limit.with_parts({name: parts[name] for name in self.limit.names()})
 
     def _charge(self, claim: Pure | Approximate, epsilon: int, delta: int, key: str) -> None:
         if key in self._contents["spent"]:
@@ -100,7 +100,7 @@ class Budget:
             return
         epsilon, delta, spent = (found.get(part) for part in ("epsilon", "delta", "spent"))
         try:
-            limit: Any = guarantee_from(found["limit"])
+            limit: object = guarantee_from(found["limit"])
         except (SfumatoError, LookupError, TypeError, ValueError, AttributeError):
             limit = None
         sound = isinstance(epsilon, int) and isinstance(delta, int) and isinstance(spent, list)
@@ -113,7 +113,6 @@ class Budget:
         self._contents = {"epsilon": epsilon, "delta": delta, "spent": spent}
 
 
-def _amounts(claim: Pure | Approximate, rounding: Any) -> tuple[int, int]:
+def _amounts(claim: Pure | Approximate, rounding: Callable[[Fraction], int]) -> tuple[int, int]:
     """Epsilon and delta in whole units."""
-    delta = claim.delta if isinstance(claim, Approximate) else 0.0
-    return rounding(Fraction(repr(claim.epsilon)) * UNIT), rounding(Fraction(repr(delta)) * UNIT)
+    return rounding(Fraction(repr(claim.epsilon)) * UNIT), rounding(Fraction(repr(claim.delta)) * UNIT)

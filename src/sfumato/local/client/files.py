@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.disk import sync_directory, sync_names
 from sfumato.errors import LedgerError
+from sfumato.records import canonical_ascii
+from sfumato.storage import whole
 
 try:
     import fcntl
@@ -50,15 +51,5 @@ def read(path: Path, form: str) -> dict[str, Any] | None:
 
 def write(path: Path, contents: dict[str, Any]) -> None:
     """Replace the contents, durably, all or nothing; readable by the owner only."""
-    fresh = path.with_name(path.name + ".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump(contents, file, sort_keys=True)
-        file.flush()
-        os.fsync(file.fileno())
-    first = not path.exists()
-    os.replace(fresh, path)
-    if first:
-        sync_names(path)
-    else:
-        sync_directory(path.parent)
+    with whole(path) as draft:
+        draft.write_text(canonical_ascii(contents), encoding="ascii")

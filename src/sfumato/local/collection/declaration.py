@@ -6,10 +6,10 @@ journal to it.  One owner sends one report a round; `docs/formats/collection.md`
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sfumato.local.interactive.strings import Prefixes
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.questions import QUESTIONS, question_from
 from sfumato.privacy.guarantees import Approximate, Pure
+from sfumato.records import digest, readable
 
 __all__ = ["FORMAT", "WITH_OTHER", "Collection"]
 
@@ -63,8 +64,7 @@ class Collection:
     @property
     def digest(self) -> str:
         """SHA-256 of the declaration."""
-        text = json.dumps(self.to_record(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest(self.to_record())
 
     def guarantee(self) -> Pure | Approximate:
         """What one report costs its owner."""
@@ -76,7 +76,7 @@ class Collection:
         return {"format": FORMAT, **held} if self.other is None else {"format": WITH_OTHER, **held, "other": self.other}
 
     @classmethod
-    def from_record(cls, record: Any) -> Collection:
+    def from_record(cls, record: object) -> Collection:
         """What `to_record` wrote, or a person with `epsilon` in place of a protocol's inner parameters."""
         if not isinstance(record, dict) or record.get("format") not in (FORMAT, WITH_OTHER):
             raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
@@ -111,7 +111,7 @@ class Collection:
         target = Path(path)
         if target.suffix != ".json":
             raise ParameterError(f"a collection is saved as .json, not {target.suffix!r}")
-        target.write_text(json.dumps(self.to_record(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        target.write_text(readable(self.to_record()), encoding="utf-8")
         return target
 
 
@@ -134,7 +134,7 @@ def _protocol(record: dict[str, Any], labels: int) -> LocalProtocol:
         ) from None
 
 
-def _needed(calibrate: Any) -> list[str]:
+def _needed(calibrate: Callable[..., Any]) -> list[str]:
     """The parts without which a protocol cannot be calibrated."""
     parts = inspect.signature(calibrate).parameters.values()
     return ["epsilon", *(part.name for part in parts if part.default is part.empty and part.name != "target")]

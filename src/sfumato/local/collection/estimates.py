@@ -14,26 +14,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.certificate import Certificate, NoBoundKnown
+from sfumato.answers.certificate import Certificate, NoBoundKnown
+from sfumato.answers.frames import Framed
+from sfumato.cards import Card, Shown
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.intervals import limits_of
-from sfumato.local.collection.simplex import projected
 from sfumato.local.protocols.protocol import Floats, Tally
 from sfumato.local.protocols.square import SquareWave
 from sfumato.local.questions.limits import checked_level
 from sfumato.local.questions.marginals import Marginals
 from sfumato.local.questions.sets import Sets
 from sfumato.privacy.guarantees import Approximate, Pure, to_record
+from sfumato.queries.linear.simplex import projected
+from sfumato.records import readable
+from sfumato.visible import visible
 
 __all__ = ["FORMAT", "Estimate", "load_estimate"]
 
 FORMAT = "sfumato-estimate/1"
+FIRST, FEW = 10, 3  # estimates that are shown in a table, and in a line
 UNIT = "what any one owner's value was"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Shown, Framed):
     """The reports of one round, read: `values` are unbiased, `interval` covers, `consistent` adds up."""
 
     collection: Collection
@@ -122,19 +127,35 @@ class Estimate:
 
     def words(self) -> str:
         """The claim in full sentences."""
+        return str(Card(self._title(), self._facts()))
+
+    def _title(self) -> str:
+        return f"{self.collection.name}, round {self.round}: {self.reports:,} reports"
+
+    def _facts(self) -> dict[str, str]:
         refused = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.refused.items())) or "nothing"
-        return (
-            f"{self.collection.name}, round {self.round}: {self.reports:,} reports\n"
-            f"  guarantee    {self.guarantee().words().format(unit=UNIT)}\n"
-            f"  certificate  {self.certificate().words()}\n"
-            f"  refused      {refused}"
-        )
+        return {
+            "guarantee": self.guarantee().words().format(unit=UNIT),
+            "certificate": self.certificate().words(),
+            "refused": refused,
+        }
+
+    def card(self) -> Card:
+        """The first estimates with their limits, and the claim."""
+        columns = self.columns()
+        count = len(columns["label"])
+        shown = [list(map(visible, columns["label"][:FIRST]))]
+        shown += [[f"{number:.4g}" for number in columns[name][:FIRST]] for name in list(columns)[1:]]
+        headings = [name.replace("_", " ") for name in columns]
+        rows = list(zip(*shown, strict=True))
+        numeric = [place > 0 for place in range(len(headings))]
+        return Card(self._title(), self._facts(), headings, rows, numeric, count - len(rows))
 
     def __repr__(self) -> str:
-        return f"Estimate({self.collection.name!r}, round={self.round}, reports={self.reports}, {self.guarantee()!r})"
-
-    def __str__(self) -> str:
-        return self.words()
+        values = ", ".join(f"{value:.4g}" for value in self.values[:FEW])
+        answer = f"{values}, …" if len(self.values) > FEW else values
+        told = f"round={self.round}, reports={self.reports}, {self.guarantee()!r}"
+        return f"Estimate({self.collection.name!r}: {answer}, {told})"
 
     def to_record(self) -> dict[str, Any]:
         """The whole estimate as plain values; documented in docs/formats/collection.md."""
@@ -154,7 +175,7 @@ class Estimate:
         }
 
     @classmethod
-    def from_record(cls, record: Any) -> Estimate:
+    def from_record(cls, record: object) -> Estimate:
         """What `to_record` wrote; other formats, and tallies that cannot belong to the protocol, are refused."""
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise SchemaError(f"this is not an estimate of format {FORMAT}; it may come from another version")
@@ -180,8 +201,7 @@ class Estimate:
         target = Path(path)
         if target.suffix != ".json":
             raise ParameterError(f"an estimate is saved as .json, not {target.suffix!r}")
-        text = json.dumps(self.to_record(), indent=1, ensure_ascii=False, allow_nan=False)
-        target.write_text(text + "\n", encoding="utf-8")
+        target.write_text(readable(self.to_record()), encoding="utf-8")
         return target
 
 

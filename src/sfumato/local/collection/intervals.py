@@ -38,9 +38,9 @@ ROUNDED = 1 + 1e-5  # PrivUnit's variance leaves out the rounding of reports, be
 
 def limits_of(protocol: LocalProtocol, tally: Tally, n: int, beta: float) -> tuple[Floats, Floats]:
     """For each estimate, limits that cover the truth with probability at least 1 - beta."""
-    if hasattr(protocol, "limits"):
-        low, high = protocol.limits(tally, n, beta)
-        return np.asarray(low), np.asarray(high)
+    own = protocol.limits(tally, n, beta)
+    if own is not None:
+        return np.asarray(own[0]), np.asarray(own[1])
     rates = _rates(protocol)
     if rates is not None:
         p, q = map(float, rates)

@@ -11,19 +11,19 @@ Each operation opens its own connection, so threads and forked processes never s
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.local.collection.database import NEW_ROUND, CollectionError, connected, create
+from sfumato.local.collection.database import JOURNAL, NEW_ROUND, CollectionError, create
+from sfumato.records import canonical_ascii
 
 __all__ = ["Folded", "Incoming", "Journal", "Round", "Tally"]
 
@@ -72,7 +72,7 @@ class Journal:
     def __init__(self, path: Path, digest: str) -> None:
         """Open an existing journal.  Callers use `open`."""
         self.path = path
-        with self._reading() as connection:
+        with JOURNAL.reading(self.path) as connection:
             held, self.piece = connection.execute("SELECT digest, piece FROM terms").fetchone()
         if held != digest:
             raise CollectionError(
@@ -91,7 +91,7 @@ class Journal:
     def round(self, number: int | None = None) -> Round:
         """One round; the latest unless a number is given."""
         query = "SELECT * FROM rounds WHERE round = coalesce(?, (SELECT max(round) FROM rounds))"
-        with self._reading() as connection:
+        with JOURNAL.reading(self.path) as connection:
             row = connection.execute(query, (number,)).fetchone()
         if row is None:
             raise CollectionError(f"journal {self.path} has no round {number}; rounds are counted from 1")
@@ -99,12 +99,12 @@ class Journal:
 
     def rounds(self) -> tuple[Round, ...]:
         """Every round, oldest first."""
-        with self._reading() as connection:
+        with JOURNAL.reading(self.path) as connection:
             return tuple(_round(row) for row in connection.execute("SELECT * FROM rounds ORDER BY round"))
 
     def fold(self, messages: Sequence[Incoming]) -> list[Folded]:
         """Take in messages, each once, into the latest round; all of them are durable when this returns."""
-        with self._writing() as connection:
+        with JOURNAL.writing(self.path) as connection:
             state = _latest(connection, self.path)
             total, reports, counts = state.tally.copy(), 0, Counter[str]()
             receipts = []
@@ -122,13 +122,13 @@ class Journal:
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count a batch that could not be read at all, in the latest round."""
-        with self._writing() as connection:
+        with JOURNAL.writing(self.path) as connection:
             state = _latest(connection, self.path)
             _record(connection, state, 0, np.zeros_like(state.tally), {reason: count})
 
     def close(self, forget: bool) -> Round:
         """End a round: its tally stays, and the next round opens; with `forget` all marks are erased."""
-        with self._writing() as connection:
+        with JOURNAL.writing(self.path) as connection:
             connection.execute("PRAGMA secure_delete = ON")
             state = _latest(connection, self.path)
             connection.execute("UPDATE rounds SET closed = 1 WHERE round = ?", (state.number,))
@@ -147,14 +147,14 @@ class Journal:
         """
         if other.piece == self.piece:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
-        with self._writing() as connection:
+        with JOURNAL.writing(self.path) as connection:
             state = _latest(connection, self.path)
             mark = b"piece:" + other.piece
             seen = connection.execute("SELECT receipt FROM batches WHERE mark = ?", (mark,)).fetchone()
             if seen is not None:
                 accepted, refused = json.loads(seen[0])
                 return Folded(accepted, refused, before=True)
-            with other._writing() as source:
+            with JOURNAL.writing(other.path) as source:
                 piece = _newest(source)
                 if state.number != piece.number:
                     raise CollectionError(f"the piece is in round {piece.number}, this journal in round {state.number}")
@@ -162,28 +162,9 @@ class Journal:
                 _take_marks(connection, source, "tokens", 1)
                 source.execute("UPDATE terms SET frozen = 1")  # on disk before it counts here: it cannot grow any more
             _record(connection, state, piece.reports, piece.tally, piece.refused)
-            receipt = json.dumps([piece.reports, piece.refused])
+            receipt = canonical_ascii([piece.reports, piece.refused])
             connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, b"", receipt))
         return Folded(piece.reports, piece.refused)
-
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with connected(self.path) as connection:
-            connection.execute("BEGIN")
-            yield connection
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that excludes other writers; durable when the block ends, undone when it raises."""
-        with connected(self.path) as connection:
-            connection.execute("PRAGMA journal_mode = TRUNCATE")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA fullfsync = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute("PRAGMA cache_spill = OFF")  # a spill waits for the disk; a message fits in memory
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
 
 
 def _folded(connection: sqlite3.Connection, message: Incoming) -> tuple[Folded, Tally | None]:
@@ -200,7 +181,7 @@ def _folded(connection: sqlite3.Connection, message: Incoming) -> tuple[Folded, 
     counts = dict(message.refused)
     if len(replays):
         counts["repeated report"] = counts.get("repeated report", 0) + len(replays)
-    row = (message.mark, message.content, json.dumps([accepted, counts]))
+    row = (message.mark, message.content, canonical_ascii([accepted, counts]))
     connection.execute("INSERT INTO batches VALUES (?, ?, ?)", row)
     return Folded(accepted, counts), tally
 
@@ -252,7 +233,7 @@ def _record(
     connection: sqlite3.Connection, state: Round, reports: int, tally: Tally, refused: Mapping[str, int]
 ) -> None:
     counts = {reason: state.refused.get(reason, 0) + refused.get(reason, 0) for reason in {**state.refused, **refused}}
-    row = (state.reports + int(reports), _bytes(state.tally + tally), json.dumps(counts), state.number)
+    row = (state.reports + int(reports), _bytes(state.tally + tally), canonical_ascii(counts), state.number)
     connection.execute("UPDATE rounds SET reports = ?, tally = ?, refused = ? WHERE round = ?", row)
 
 

@@ -13,6 +13,7 @@ own budget enforces.  Proof: docs/proofs/local-interactive.md.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -94,7 +95,7 @@ def checked(interaction: Interaction, transcript: Transcript) -> list[tuple[Loca
     return found
 
 
-def conducted(interaction: Interaction, values: Any, bits: Bits) -> Transcript:
+def conducted(interaction: Interaction, values: Sequence[Any], bits: Bits) -> Transcript:
     """The whole interaction with one value a user, each answering once: for simulations and tests."""
     transcript: Transcript = ()
     start = 0

@@ -7,8 +7,6 @@ collectors, or one that shows two transcripts, therefore cannot take more than t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sfumato.errors import BudgetExceeded, ParameterError
@@ -52,7 +50,7 @@ class Participant:
             )
         return channel
 
-    def report(self, value: Any, transcript: Transcript, key: str) -> bytes:
+    def report(self, value: object, transcript: Transcript, key: str) -> bytes:
         """The message for this user's turn; `key` names the interaction (and the user's turn in it), spent once."""
         channel = self.channel(transcript)
         values = np.empty(1, dtype=object)

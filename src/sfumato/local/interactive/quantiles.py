@@ -70,7 +70,7 @@ class Threshold(Mapped):
         """0 at or below the threshold, 1 above; values outside the cells count as the last cell."""
         return np.asarray(positions(values, self.cells_of_value) > self.at, dtype=np.int64)
 
-    def positions(self, values: Any, bits: Bits) -> npt.NDArray[np.int64]:
+    def positions(self, values: npt.ArrayLike, bits: Bits) -> npt.NDArray[np.int64]:
         """No chance here."""
         return self.coerce(values)
 

@@ -79,7 +79,7 @@ class Prefixes(Mapped):
                 found[row] = next(hits, len(self.candidates))
         return found
 
-    def positions(self, values: Any, bits: Bits) -> npt.NDArray[np.int64]:
+    def positions(self, values: npt.ArrayLike, bits: Bits) -> npt.NDArray[np.int64]:
         """No chance here."""
         return self.coerce(values)
 

@@ -37,7 +37,7 @@ def random_bits(p: Fraction, n: int, k: int, bits: Bits) -> Bitmap:
             block = flat[start : start + BLOCK]
             for j in range(digits):
                 act = np.bitwise_or if p.numerator >> j & 1 else np.bitwise_and
-                act(block, bits.words(block.size), out=block)
+                act(block, bits.bits64(block.size), out=block)
     rows = flat.view(np.uint8)[:size].reshape(n, row_bytes(k))
     return clean_up(rows, k)
 

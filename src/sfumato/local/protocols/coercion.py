@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,17 @@ from sfumato.errors import ParameterError
 __all__ = ["numbers", "positions", "records", "vectors"]
 
 
+@runtime_checkable
+class Arrayed(Protocol):
+    """An array, or what becomes one."""
+
+    def __array__(self) -> npt.NDArray[Any]:
+        """As an array of numpy."""
+
+
 def records(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """One entry a person, whatever it holds; only the shape of an array, which is public, is refused."""
-    if isinstance(values, np.ndarray) or hasattr(values, "__array__"):  # columns of data frames, too
+    if isinstance(values, Arrayed):  # columns of data frames, too
         values = np.asarray(values)
         values = values.reshape(1) if values.ndim == 0 else values
         if values.ndim != 1:
@@ -79,7 +87,7 @@ def _floats(raw: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def vectors(values: npt.ArrayLike, dimension: int) -> npt.NDArray[np.float64]:
     """One row of floats a person; a record that is no vector of this dimension becomes a row of NaN."""
-    if hasattr(values, "__array__"):
+    if isinstance(values, Arrayed):
         values = np.asarray(values)
     if isinstance(values, np.ndarray) and not (values.ndim == 1 and values.dtype == object):
         if values.ndim != 2 or values.shape[1] != dimension:

@@ -41,20 +41,20 @@ P = TypeVar("P", bound=LocalProtocol)
 
 def coins(p: Fraction, count: int, bits: Bits) -> npt.NDArray[np.bool_]:
     """True with probability exactly p, a multiple of 2^-62."""
-    return (bits.words(count) >> SHIFT) < int(p * 2**GRAIN)
+    return (bits.bits64(count) >> SHIFT) < int(p * 2**GRAIN)
 
 
 def uniform(high: int, count: int, bits: Bits) -> npt.NDArray[np.int64]:
     """Exactly uniform integers below `high`, at most 2^32: multiply, and reject what would be unfair [Lemire2019]."""
     out = np.empty(2 * ((count + 1) // 2), dtype=np.uint64)
-    words = bits.words(out.size // 2)
+    words = bits.bits64(out.size // 2)
     out[0::2], out[1::2] = words >> HALF, words & LOW
     out *= np.uint64(high)
     unfair = np.uint64(2**32 % high)
     if unfair:
         again = np.flatnonzero((out & LOW) < unfair)
         while again.size:
-            out[again] = (bits.words(again.size) >> HALF) * np.uint64(high)
+            out[again] = (bits.bits64(again.size) >> HALF) * np.uint64(high)
             again = again[(out[again] & LOW) < unfair]
     return (out >> HALF).view(np.int64)[:count]
 
@@ -63,10 +63,10 @@ def uniform_below(high: npt.NDArray[np.int64], bits: Bits) -> npt.NDArray[np.int
     """An exactly uniform integer below each entry of `high`, from 1 to 2^32."""
     bound = high.astype(np.uint64)
     unfair = np.uint64(2**32) % bound
-    out = (bits.words(bound.size) >> HALF) * bound
+    out = (bits.bits64(bound.size) >> HALF) * bound
     again = np.flatnonzero((out & LOW) < unfair)
     while again.size:
-        out[again] = (bits.words(again.size) >> HALF) * bound[again]
+        out[again] = (bits.bits64(again.size) >> HALF) * bound[again]
         again = again[(out[again] & LOW) < unfair[again]]
     return (out >> HALF).view(np.int64)
 
@@ -106,7 +106,9 @@ def meet(
 def check_target(target: Pure | Approximate) -> None:
     """Refuse what no local protocol can meet."""
     if not isinstance(target, Pure | Approximate):
-        raise UnsupportedQuery(f"local protocols meet pure or approximate targets, not {target!r}")
+        raise UnsupportedQuery(
+            f"local protocols meet pure or approximate targets; give a target such as Pure(1.0), not {target!r}"
+        )
     if target.epsilon <= 0:
         raise ParameterError("epsilon must be positive: a report that costs nothing tells nothing")
 

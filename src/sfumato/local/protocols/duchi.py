@@ -74,7 +74,7 @@ class Duchi(Number):
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
         """One bit each."""
         chance = self.chances(self.coerce(values)).view(np.uint64)
-        return ((bits.words(chance.size) >> SHIFT) < chance).astype(self.dtype)
+        return ((bits.bits64(chance.size) >> SHIFT) < chance).astype(self.dtype)
 
     @property
     def dtype(self) -> np.dtype[Any]:

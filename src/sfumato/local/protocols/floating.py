@@ -13,7 +13,7 @@ DROP = np.uint64(11)  # a double holds 53 of 64 bits
 
 def units(count: int, bits: Bits) -> Floats:
     """Uniform in [0, 1), in steps of 2^-53."""
-    return (bits.words(count) >> DROP).astype(np.float64) * 2.0**-53
+    return (bits.bits64(count) >> DROP).astype(np.float64) * 2.0**-53
 
 
 def normals(count: int, bits: Bits) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.local.protocols.coercion import positions
-from sfumato.local.protocols.drawing import check_coin, check_count, coins, grains, loss, meet, uniform
+from sfumato.local.protocols.drawing import check_coin, check_count, check_target, coins, grains, loss, meet, uniform
 from sfumato.local.protocols.layouts import counts, unsigned
 from sfumato.local.protocols.linear import frequencies, frequency_risk, frequency_variance
 from sfumato.local.protocols.owned import Names
@@ -59,7 +59,8 @@ class GeneralizedResponse(LocalProtocol):
     def calibrate(cls, k: int, target: Pure | Approximate) -> GeneralizedResponse:
         """The most truthful response that meets `target`: c = (k delta + e^epsilon - 1)/(k - 1 + e^epsilon)."""
         check_count("k", k, 2, MOST)
-        delta = target.delta if isinstance(target, Approximate) else 0.0
+        check_target(target)
+        delta = target.delta
 
         def build(ratio: Fraction) -> GeneralizedResponse:
             return cls(k, grains((k * Fraction(delta) + ratio - 1) / (k - 1 + ratio)), delta)

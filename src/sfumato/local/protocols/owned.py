@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -49,14 +49,14 @@ class Names:
         raise ParameterError(f"a value must be one of the {k} labels, exactly as declared: {how}; {UNSENT}")
 
 
-def position(value: Any, k: int) -> int:
+def position(value: object, k: int) -> int:
     """A whole number from 0 to k - 1, as it is."""
     if _numeric(value) and 0 <= value < k and value == int(value):
         return int(value)
     raise ParameterError(f"a value must be a whole number from 0 to {k - 1}, the position of its category; {UNSENT}")
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """A number; infinite ones are the protocol's to clip."""
     if _numeric(value) and not _missing(value):
         return _float(value)
@@ -78,15 +78,15 @@ def listed(value: object, what: str) -> list[Any]:
     return list(value)
 
 
-def _numeric(value: Any) -> bool:
+def _numeric(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     return value is None or (_numeric(value) and value != value)  # NaN
 
 
-def _float(value: Any) -> float:
+def _float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:

@@ -10,13 +10,12 @@ who answers alone goes through `owned`, which refuses what is not of the domain.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from functools import cache
+from typing import Any, ClassVar, Protocol, Self, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.protocols.owned import Names
 from sfumato.privacy.guarantees import Approximate, Pure
+from sfumato.records import canonical_ascii, sha256
 
 __all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Places", "Reports", "Tally", "Words"]
 
@@ -41,7 +41,7 @@ MOST_ENTRIES = 1 << 20  # of a channel that is written out in full
 class Bits(Protocol):
     """Independent uniform 64-bit words: `client.SystemBits`, or a generator of `sfumato.randomness`."""
 
-    def words(self, count: int) -> Words:
+    def bits64(self, count: int) -> Words:
         """The next `count` words."""
         ...
 
@@ -104,6 +104,10 @@ class LocalProtocol(ABC):
         `truth` is the vector of frequencies, or (for means) the values, of which one or many stand for all n.
         """
 
+    def limits(self, tally: Tally, n: int, beta: float) -> tuple[Floats, Floats] | None:
+        """Limits of the estimates, each exceeded with probability at most beta, where it has sharper ones than all."""
+        return None
+
     @abstractmethod
     def risk(self, n: int) -> float:
         """The sum of the variances of all estimates, for the worst data."""
@@ -143,13 +147,15 @@ class LocalProtocol(ABC):
 
     def to_record(self) -> dict[str, object]:
         """The public parameters as plain values; `protocol_from` reads them back."""
-        parts = fields(self)  # type: ignore[arg-type]
-        return {"type": self.name, **{part.name: _plain(getattr(self, part.name), part.type) for part in parts}}
+        return {
+            "type": self.name,
+            **{name: _plain(getattr(self, name), kind) for name, kind in _kinds(type(self)).items()},
+        }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
         """The protocol that `to_record` wrote."""
-        kinds = {part.name: str(part.type) for part in fields(cls)}  # type: ignore[arg-type]
+        kinds = _kinds(cls)
         parts = {name: value for name, value in record.items() if name != "type"}
         if parts.keys() != kinds.keys() or record.get("type") != cls.name:
             raise ParameterError(f"a {cls.name} protocol has the parts {sorted(kinds)}, got {sorted(parts)}")
@@ -158,8 +164,7 @@ class LocalProtocol(ABC):
     @property
     def digest(self) -> bytes:
         """Sixteen bytes that name the protocol with all its parameters."""
-        text = json.dumps(self.to_record(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).digest()[:16]
+        return bytes.fromhex(sha256(canonical_ascii(self.to_record()).encode()))[:16]
 
     def check_entries(self, entries: int) -> None:
         """Refuse to write out a channel that is too large."""
@@ -167,9 +172,16 @@ class LocalProtocol(ABC):
             raise ParameterError(f"the channel has {entries} entries, more than {MOST_ENTRIES}; use a smaller domain")
 
 
-def _plain(value: Any, kind: object) -> object:
-    if kind == "float":
-        return float(value)  # 1 and 1.0 are the same parameter, and have the same digest
+@cache
+def _kinds(cls: type[LocalProtocol]) -> dict[str, Any]:
+    """The type of each parameter."""
+    hints = get_type_hints(cls)
+    return {part.name: hints[part.name] for part in fields(cls)}  # type: ignore[arg-type]
+
+
+def _plain(value: object, kind: object) -> object:
+    if kind is float:
+        return float(value)  # type: ignore[arg-type]  # 1 and 1.0 are the same parameter, and have the same digest
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, LocalProtocol):
@@ -179,20 +191,20 @@ def _plain(value: Any, kind: object) -> object:
     return value
 
 
-def _restored(name: str, kind: str, value: Any) -> Any:
-    """A part of a record, checked against the kind of its field."""
-    if kind == "Number | Hybrid" and isinstance(value, dict):
+def _restored(name: str, kind: object, value: object) -> Any:
+    """A part of a record, checked against the type of its field."""
+    if isinstance(value, dict) and all(issubclass(one, LocalProtocol) for one in get_args(kind) or (kind,)):
         from sfumato.local.protocols import protocol_from  # the closed list knows this module
 
         return protocol_from(value)
-    if kind == "Fraction" and isinstance(value, str):
+    if kind is Fraction and isinstance(value, str):
         if not FRACTION.fullmatch(value):  # no exponents: '1e999999999' would take all memory
             raise ParameterError(f"{name} must be a fraction such as '1/2'")
         return Fraction(value)
-    if kind == "tuple[int, ...]" and isinstance(value, list) and all(type(part) is int for part in value):
+    if kind == tuple[int, ...] and isinstance(value, list) and all(type(part) is int for part in value):
         return tuple(value)
-    if kind == "int" and isinstance(value, int) and not isinstance(value, bool):
+    if kind is int and isinstance(value, int) and not isinstance(value, bool):
         return value
-    if kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    raise ParameterError(f"{name} must be of type {kind}")
+    raise ParameterError(f"{name} must be of type {getattr(kind, '__name__', kind)}")

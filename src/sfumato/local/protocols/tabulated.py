@@ -112,7 +112,7 @@ class Tabulated(LocalProtocol):
     def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
         """The number of a report each, by where 62 random bits fall among the sums of the row."""
         truth = self.coerce(values)
-        draws = (bits.words(truth.size) >> SHIFT).view(np.int64)
+        draws = (bits.bits64(truth.size) >> SHIFT).view(np.int64)
         edges = np.cumsum(np.array(self._table(), dtype=np.int64), axis=1)
         reports = np.zeros(truth.size, dtype=np.int64)
         for x in range(self.k):

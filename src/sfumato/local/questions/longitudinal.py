@@ -59,7 +59,7 @@ class Longitudinal:
     def history(self) -> Pure | Approximate:
         """What all reports of all time cost together, between histories that change in the same pattern."""
         one = self.protocol.forever() if isinstance(self.protocol, Rappor) else self.protocol.guarantee()
-        return one.group(self.most) if isinstance(one, Pure) else _composed(one, self.most)
+        return _composed(one, self.most) if one.delta else one.group(self.most)
 
     def words(self) -> str:
         """What is protected over time, and what is not, for whoever decides."""
@@ -123,7 +123,7 @@ class Diary:
         return place
 
 
-def _composed(one: Approximate, times: int) -> Pure | Approximate:
+def _composed(one: Pure | Approximate, times: int) -> Pure | Approximate:
     """Basic composition of equal claims."""
     epsilon = Pure(one.epsilon).group(times).epsilon
     return Approximate(epsilon, min(np.nextafter(one.delta * times, 1.0), 1 - 1e-16), assumptions=one.assumptions)

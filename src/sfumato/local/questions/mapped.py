@@ -29,14 +29,14 @@ class Mapped(LocalProtocol):
         """The protocol that reports."""
 
     @abstractmethod
-    def positions(self, values: Any, bits: Bits) -> npt.NDArray[np.int64]:
+    def positions(self, values: npt.ArrayLike, bits: Bits) -> npt.NDArray[np.int64]:
         """The category of each value, drawn where chance decides."""
 
     def guarantee(self) -> Pure | Approximate:
         """The inner protocol's."""
         return self.inner.guarantee()
 
-    def randomize(self, values: Any, bits: Bits) -> Reports:
+    def randomize(self, values: npt.ArrayLike, bits: Bits) -> Reports:
         """One inner report for each value."""
         return self.inner.randomize(self.positions(values, bits), bits)
 

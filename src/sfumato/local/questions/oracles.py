@@ -33,7 +33,7 @@ def protocols_from(records: object) -> tuple[LocalProtocol, ...]:
     return tuple(protocol_from(_object(record)) for record in records)
 
 
-def _object(record: Any) -> dict[str, Any]:
+def _object(record: object) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ParameterError("a protocol must be an object with its type and parts")
     return record

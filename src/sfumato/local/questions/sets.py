@@ -77,13 +77,13 @@ class Sets(Mapped):
         """A list or set of items, each a label or a position."""
         return [names.position(item, self.k) for item in listed(value, "a list or set of items")]
 
-    def coerce(self, values: Any) -> npt.NDArray[np.int64]:
+    def coerce(self, values: object) -> npt.NDArray[np.int64]:
         """The distinct known items of each set in order, filled up with k to one length; what is no set is empty."""
         held = [self._items(value) for value in _listed(values)]
         width = max([self.size, *(len(items) for items in held)])
         return np.array([items + [self.k] * (width - len(items)) for items in held], dtype=np.int64).reshape(-1, width)
 
-    def positions(self, values: Any, bits: Bits) -> npt.NDArray[np.int64]:
+    def positions(self, values: npt.ArrayLike, bits: Bits) -> npt.NDArray[np.int64]:
         """One entry of each padded set.  A uniform entry of `size` kept at random is a uniform entry of them all."""
         held = [self._items(value) for value in _listed(values)]
         lengths = np.array([len(items) for items in held], dtype=np.int64)
@@ -143,7 +143,7 @@ class Sets(Mapped):
         return cls(record["k"], record["size"], response)
 
 
-def _listed(values: Any) -> list[Any]:
+def _listed(values: object) -> list[Any]:
     if not isinstance(values, list | tuple | np.ndarray):
         raise ParameterError("values must be a list with one set of items for each owner")
     return list(values)

@@ -149,5 +149,5 @@ def weakest(claims: list[Pure | Approximate]) -> Pure | Approximate:
         raise ParameterError("a question needs at least one part")
     names = frozenset[str]().union(*(claim.assumptions for claim in claims))
     epsilon = max(claim.epsilon for claim in claims)
-    delta = max(claim.delta if isinstance(claim, Approximate) else 0.0 for claim in claims)
+    delta = max(claim.delta for claim in claims)
     return Approximate(epsilon, delta, assumptions=names) if delta else Pure(epsilon, assumptions=names)

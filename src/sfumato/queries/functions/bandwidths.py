@@ -13,8 +13,8 @@ from typing import Any
 from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.vector import numeric_space
-from sfumato.schema import Schema
-from sfumato.spaces import Curves, Integers, Interval, Lattice
+from sfumato.spaces import Lattice, numeric
+from sfumato.spaces.schema import Schema
 
 __all__ = ["RULES", "bandwidths_of", "checked_bandwidth", "from_spread", "lattice_of"]
 
@@ -27,7 +27,10 @@ def checked_bandwidth(bandwidth: Any, columns: int) -> str | tuple[float, ...]:
     """A rule's name, or one positive number for each column."""
     if isinstance(bandwidth, str):
         if bandwidth not in RULES:
-            raise ParameterError(f"bandwidth must be a number or one of {', '.join(RULES)}, got {bandwidth!r}")
+            raise ParameterError(
+                f"bandwidth must be a number or one of {', '.join(RULES)} (for a density of one column also private), "
+                f"got {bandwidth!r:.40}"
+            )
         return bandwidth
     several = isinstance(bandwidth, Sequence)
     chosen = tuple(bandwidth) if several else (bandwidth,) * columns
@@ -39,14 +42,16 @@ def checked_bandwidth(bandwidth: Any, columns: int) -> str | tuple[float, ...]:
     return tuple(float(one) for one in chosen)
 
 
-def bandwidths_of(bandwidth: str | tuple[float, ...], columns: tuple[str, ...], schema: Schema) -> tuple[float, ...]:
-    """The bandwidth of each column, by the rule where a rule is asked for."""
+def bandwidths_of(
+    bandwidth: str | tuple[float, ...], columns: tuple[str, ...], schema: Schema, groups: int = 1
+) -> tuple[float, ...]:
+    """The bandwidth of each column, by the rule where a rule is asked for, rows shared equally by the groups."""
     lattices = [lattice_of(column, schema) for column in columns]
     if not isinstance(bandwidth, str):
         return bandwidth
     if schema.size is None:
         raise SchemaError(f"bandwidth={bandwidth!r} needs a public number of rows: declare size=, or give a number")
-    factor = rule_factor(bandwidth, schema.size, len(columns))
+    factor = rule_factor(bandwidth, max(1, schema.size // groups), len(columns))
     return tuple(factor * (lattice.high_value - lattice.low_value) / SIGMAS for lattice in lattices)
 
 
@@ -73,8 +78,8 @@ def from_spread(release: Any, rule: str = "silverman", size: int | None = None) 
         raise ParameterError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     if query.kind == "variance":
         spread = math.sqrt(max(float(release.value), 0.0))
-    elif query.kind == "quantiles" and query.probabilities == (0.25, 0.75):
-        spread = (float(release.value[1]) - float(release.value[0])) / 1.349  # of a normal law
+    elif query.to_record().get("probabilities") == [0.25, 0.75]:
+        spread = float(release.answer.estimates[1] - release.answer.estimates[0]) / 1.349  # of a normal law
     else:
         raise UnsupportedQuery("a spread is a released variance(...) or quantiles(..., [0.25, 0.75]) of the column")
     lattice = numeric_space(query, schema).lattice
@@ -85,8 +90,8 @@ def from_spread(release: Any, rule: str = "silverman", size: int | None = None) 
 def lattice_of(column: str, schema: Schema, curves: bool = False) -> Lattice:
     """The lattice of a numeric column; with `curves`, of a column of curves too."""
     space = schema.space(column)
-    if curves and isinstance(space, Curves):
-        return space.lattice
-    if not isinstance(space, Interval | Integers):
+    if curves and space.curve is not None:
+        return space.curve.lattice
+    if not numeric(space):
         raise UnsupportedQuery(f"a curve needs numeric columns; {column!r} is declared as {type(space).__name__}")
     return space.lattice

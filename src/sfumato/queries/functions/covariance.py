@@ -7,19 +7,19 @@ Proof: docs/proofs/functions-means.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.curves import Covariance, Curve, Divisor, Expansion, Floats, Silence, Surface
+from sfumato.answers.curves import Covariance, Curve, Expansion, Floats, Surface
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.functions.means import CurvesDetails, CurvesQuestion, OfCurves, curves_of
 from sfumato.queries.functions.question import Whole
 from sfumato.queries.query import Query
-from sfumato.schema import Schema
+from sfumato.spaces.schema import Schema
 
 __all__ = ["CovarianceCurve", "CovarianceDetails", "covariance"]
 
@@ -45,7 +45,7 @@ class CovarianceDetails(OfCurves):
 
 
 class CovarianceCurve(CurvesQuestion):
-    """Second moments about the center; `curve` shows them, `covariance` takes the means off."""
+    """Second moments about the center; `curve` shows them, `less_means` takes the means off."""
 
     bits = BITS
 
@@ -89,7 +89,7 @@ class CovarianceCurve(CurvesQuestion):
         one = max(alone, apart) if isinstance(self.schema.adjacency, Replace) else alone
         return self.schema.unit.rows * one * (1 + 1e-12)
 
-    def vector(self, batches: Any) -> Whole:
+    def vector(self, batches: Iterable[Mapping[str, Whole]]) -> Whole:
         """The exact, secret sums over batches of coerced rows."""
         first, second = np.triu_indices(self.hidden)
         products, means = np.zeros(self.reading.size, dtype=np.int64), np.zeros(self.hidden, dtype=np.int64)
@@ -102,16 +102,13 @@ class CovarianceCurve(CurvesQuestion):
         tail = [self.count_weight * count] if self.count_weight else []
         return np.concatenate([products, means, np.array(tail, dtype=np.int64)])
 
-    def covariance(self, output: Whole, mechanism: Any = None) -> Covariance:
-        """The covariance with its bands."""
-        second = self.curve(output, mechanism)
+    def less_means(self, output: Whole, curve: Curve) -> Covariance:
+        """The covariance with its bands: second moments less the products of the means."""
         numbers = np.asarray(output, dtype=np.float64)
         units = np.full(self.hidden, self.projection.unit)
         sums = numbers[self.reading.size : self.reading.size + self.hidden] * units
         reading = Expansion((self.curves.axis,), None, self.projection.center)
-        divisor: Divisor = second.divisor
-        noise = Silence() if mechanism is None else mechanism.noise
-        return Covariance(second, Curve(self.name, "mean curve", reading, sums, units, noise, divisor))
+        return Covariance(curve, Curve(self.name, "mean curve", reading, sums, units, curve.noise, curve.divisor))
 
 
 def covariance(
@@ -128,4 +125,4 @@ def covariance(
     >>> covariance(["h0", "h1", "h2", "h3"], radius=2.0, waves=1, period=4).name
     'covariance of h0 to h3'
     """
-    return Query("covariance", details=CovarianceDetails(curves_of(columns, radius, center, points, waves, period)))
+    return Query(CovarianceDetails(curves_of(columns, radius, center, points, waves, period)))

@@ -1,6 +1,6 @@
 r"""Whole-number Fourier features of rows on a public grid, and how far a row moves their sums.
 
-On one axis a grid point has psi_0 = 2^b and, for each wave k, round(2^b r_k sqrt(2) cos) and the same with sin; several
+On one axis a grid point has psi_0 = 2^b and, for each wave k, round(2^b r sqrt(2) cos) and the same with sin; several
 axes have their products.  A table's answer is the sum over its rows, in exact integers; with `shift` > 0 it is divided
 by 2^shift and rounded.  Norms below are taken of these integers, so nothing is left to floating point
 (docs/proofs/functions-density.md).
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.curves import Floats, Fourier
+from sfumato.answers.curves import Floats, Fourier
 
 __all__ = ["Features", "Sampled"]
 
@@ -26,12 +26,16 @@ Whole = npt.NDArray[Any]
 BLOCK = 1 << 22  # entries of a block of features
 FITS = 2**62
 FINE = 1 << 14  # points where the kernel of the features is bounded from below
+LOOKED = 513  # points whose features are compared in pairs
 UP, DOWN = 1 + 1e-11, 1 - 1e-11  # over the rounding of sums of up to 2^15 terms
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """One axis: `count` grid points from `first` in steps of `step` (the last one at `last`), waves with `ratios`."""
+    """One axis: `count` grid points from `first` in steps of `step` (the last one at `last`), functions times `ratios`.
+
+    The cosine and the sine of each wave have a ratio each; where those differ, the axis is `uneven`.
+    """
 
     axis: Fourier
     first: float
@@ -42,13 +46,18 @@ class Sampled:
     bits: int
 
     @property
+    def uneven(self) -> bool:
+        """Whether a cosine and its sine have different ratios."""
+        return self.ratios[::2] != self.ratios[1::2]
+
+    @property
     def points(self) -> Floats:
         """The grid points."""
         return np.asarray(np.minimum(self.first + self.step * np.arange(self.count), self.last))
 
     def matrix(self, start: int, stop: int) -> npt.NDArray[np.int64]:
         """The integers of grid points start..stop, a row each."""
-        scale = 2.0**self.bits * np.concatenate([[1.0], np.repeat(np.array(self.ratios), 2)])
+        scale = 2.0**self.bits * np.concatenate([[1.0], np.array(self.ratios)])
         return np.asarray(np.rint(self.axis.values(self.points[start:stop]) * scale), dtype=np.int64)
 
     def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
@@ -83,17 +92,39 @@ def _least(sampled: Sampled, l1: float) -> float:
     """A lower bound of the inner product of two rows: 4^b times the kernel of the ratios, less all rounding.
 
     The kernel 1 + 2 sum r_k^2 cos(2 pi k u / T) is looked at on a grid of differences u, less its slope times half a
-    step.  Each integer is within 1/2 + 2^-20 of its real number.
+    step; r_k^2 is the mean of those of a cosine and its sine, and what they differ by is taken off.  Each integer is
+    within 1/2 + 2^-20 of its real number.
     """
-    waves, squares = np.array(sampled.axis.waves, dtype=np.float64), np.array(sampled.ratios) ** 2
+    waves, each = np.array(sampled.axis.waves, dtype=np.float64), np.array(sampled.ratios) ** 2
+    squares = (each[::2] + each[1::2]) / 2
     reach = (sampled.last - sampled.first) / (sampled.axis.high - sampled.axis.low)
     lowest = math.inf
     for part in np.array_split(np.linspace(0.0, reach, FINE), 16):
         angles = 2 * math.pi * part[:, None] * waves
         lowest = min(lowest, float((1 + 2 * np.cos(angles) @ squares).min()) if waves.size else 1.0)
     slope = float(4 * math.pi * (squares * waves).sum())
+    lowest -= float(np.abs(each[::2] - each[1::2]).sum())
     lowest -= slope * reach / (FINE - 1) / 2 + 1e-9 * (1 + 2 * float(squares.sum()))
     return 4.0**sampled.bits * lowest - 0.51 * (2 * l1) - sampled.axis.size
+
+
+@lru_cache(maxsize=256)
+def _diameter(sampled: Sampled) -> float:
+    """An upper bound of the l2 distance of two rows: of all numbers between the first and the last grid point.
+
+    Between neighbors of LOOKED points the real features are within step^2 / 8 times their largest second derivative of
+    a chord, and two points of chords are at most as far apart as two ends.
+    """
+    ratios = np.array(sampled.ratios)
+    rows = sampled.axis.values(np.linspace(sampled.first, sampled.last, LOOKED))[:, 1:] * ratios
+    rows = rows - rows[LOOKED // 2]
+    squares = (rows**2).sum(axis=1)
+    apart = float((squares[:, None] + squares - 2 * rows @ rows.T).max()) + 1e-12 * float(squares.max())
+    step = (sampled.last - sampled.first) / (LOOKED - 1)
+    rates = 2 * math.pi * np.array(sampled.axis.waves) / (sampled.axis.high - sampled.axis.low)
+    bend = math.sqrt(2 * float((rates**4 * np.maximum(ratios[::2], ratios[1::2]) ** 2).sum()))
+    real = (math.sqrt(apart) + bend * step**2 / 4) * 2.0**sampled.bits
+    return real * (1 + 1e-9) + 1.02 * math.sqrt(sampled.axis.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +159,8 @@ class Features:
         """The largest norm of the difference of what two rows add."""
         if norm != "l2":
             return 2 * self.alone(norm)
+        if len(self.axes) == 1 and self.axes[0].uneven:
+            return self._shifted(_diameter(self.axes[0]), norm)
         parts = [_norms(one) for one in self.axes]
         most = math.prod(p.l2 for p in parts) * UP
         corners = itertools.product(*((p.least, p.l2) for p in parts))

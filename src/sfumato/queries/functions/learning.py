@@ -11,24 +11,25 @@ Proof: docs/proofs/functions-learning.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato import arguments
-from sfumato.curves import Expansion, Floats, Fourier, Pull
+from sfumato.answers.curves import Expansion, Floats, Fourier, Pull
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.functions.bandwidths import bandwidths_of, checked_bandwidth, lattice_of
+from sfumato.queries.functions.local_means import LocalMeans, local_means
 from sfumato.queries.functions.losses import LOSSES
 from sfumato.queries.functions.question import FunctionQuestion, Whole, plain_question
 from sfumato.queries.functions.solver import TOLERANCE, Problem, minimum
 from sfumato.queries.query import Query
-from sfumato.schema import Schema
-from sfumato.spaces import Categories
+from sfumato.queries.question import Source
+from sfumato.spaces.schema import Schema
 
 __all__ = ["LearnedCurve", "LearningDetails", "classification", "regression"]
 
@@ -49,19 +50,25 @@ class LearningDetails:
     target: str
     columns: tuple[str, ...]
     bandwidth: str | tuple[float, ...]
-    penalty: float
-    loss: str
+    penalty: float | None = None  # with one, the penalized curve of a loss; without, smoothed means of cells
+    loss: str | None = None
     kind: ClassVar[str] = "regression"
 
     def __post_init__(self) -> None:
         arguments.text("target", self.target)
-        arguments.text("loss", self.loss)
+        if self.target in self.columns:
+            raise ParameterError(f"a {self.kind} of {self.target!r} on itself says nothing; name another column")
         if not 1 <= len(self.columns) <= MOST_COLUMNS or len({*self.columns, self.target}) != len(self.columns) + 1:
             raise ParameterError(
                 f"a {self.kind} is on 1 to {MOST_COLUMNS} columns other than its target, each named once, got "
                 f"{len(self.columns)}: coefficients multiply with each; choose fewer columns"
             )
         object.__setattr__(self, "bandwidth", checked_bandwidth(self.bandwidth, len(self.columns)))
+        if self.penalty is None:
+            if self.loss is not None:
+                raise ParameterError(f"a loss is that of a penalized curve; give penalty= too, got loss={self.loss!r}")
+            return
+        object.__setattr__(self, "loss", arguments.text("loss", self.losses()[0] if self.loss is None else self.loss))
         if not (isinstance(self.penalty, int | float) and LEAST_PENALTY <= self.penalty < math.inf):
             raise ParameterError(f"penalty must be finite and at least {LEAST_PENALTY:g}, got {self.penalty!r}")
         if self.loss not in self.losses():
@@ -79,26 +86,27 @@ class LearningDetails:
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
         width = self.bandwidth if isinstance(self.bandwidth, str) else list(self.bandwidth)
-        return {
-            "target": self.target, "columns": list(self.columns), "bandwidth": width, "penalty": self.penalty,
-            "loss": self.loss,
-        }  # fmt: skip
+        record = {"target": self.target, "columns": list(self.columns), "bandwidth": width}
+        return record if self.penalty is None else {**record, "penalty": self.penalty, "loss": self.loss}
 
     @classmethod
-    def from_record(cls, fields: Mapping[str, Any]) -> LearningDetails:
+    def from_record(cls, fields: Mapping[str, Any]) -> Self:
         """The details that `to_record`, or a plan, describes."""
         known = {"target", "columns", "bandwidth", "penalty", "loss"}
         unknown = sorted(fields.keys() - known)
         if unknown or not {"target", "columns"} <= fields.keys():
             wrong = f"has no part {unknown[0]!r}" if unknown else "needs target and columns"
             raise SchemaError(f"a {cls.kind} {wrong}; known are {', '.join(sorted(known))}, where")
-        columns, bandwidth = fields["columns"], fields.get("bandwidth", "scott")
+        bandwidth = fields.get("bandwidth", "scott")
         width = tuple(bandwidth) if isinstance(bandwidth, list) else bandwidth
-        names = (columns,) if isinstance(columns, str) else tuple(columns)
-        return cls(fields["target"], names, width, fields.get("penalty", 0.01), fields.get("loss", cls.losses()[0]))
+        names = arguments.names("columns", fields["columns"])
+        return cls(fields["target"], names, width, fields.get("penalty"), fields.get("loss"))
 
-    def bind(self, query: Query, schema: Schema) -> LearnedCurve:
+    def bind(self, query: Query, schema: Schema) -> LearnedCurve | LocalMeans:
         """The bound question."""
+        if self.penalty is None:
+            self.check_target(schema)
+            return local_means(query, schema, self.target, self.columns, self.bandwidth)
         plain_question(query, schema)
         if schema.size is None:
             raise SchemaError(f"a {self.kind} weighs its penalty by a public number of rows: declare size=")
@@ -129,7 +137,7 @@ class ClassificationDetails(LearningDetails):
     def check_target(self, schema: Schema) -> None:
         """Two categories."""
         space = schema.space(self.target)
-        if not (isinstance(space, Categories) and len(space.values) == 2):
+        if space.labels is None or len(space.labels) != 2:
             raise UnsupportedQuery(
                 f"a classification needs a target with two categories; {self.target!r} has none such"
             )
@@ -199,7 +207,7 @@ class LearnedCurve(FunctionQuestion):
     def pull(self) -> Pull:
         """N rows within a bandwidth, all at one height, and a penalty Lambda give N / (N + Lambda) of that height."""
         widths = math.prod(math.sqrt(2 * math.pi) * h for h in self._bandwidths)
-        return Pull(self._scale[0], TENTH * self.details.penalty / widths)
+        return Pull(self._scale[0], TENTH * self._share / widths)
 
     @cached_property
     def reading(self) -> Expansion:
@@ -218,7 +226,13 @@ class LearnedCurve(FunctionQuestion):
     def _penalty(self) -> float:
         """Lambda."""
         assert self.schema.size is not None
-        return self.details.penalty * self.schema.size
+        return self._share * self.schema.size
+
+    @property
+    def _share(self) -> float:
+        """The penalty as it was asked for."""
+        assert self.details.penalty is not None
+        return self.details.penalty
 
     @property
     def step(self) -> float:
@@ -251,7 +265,7 @@ class LearnedCurve(FunctionQuestion):
             return math.sqrt(self.reading.size) * moved * (1 + 1e-9)
         return moved * (1 + 1e-9)
 
-    def problem(self, batches: Any) -> Problem:
+    def problem(self, batches: Iterable[Mapping[str, Whole]]) -> Problem:
         """The rows that have all columns, each distinct one once."""
         names = (*self.labels, self.details.target)
         kept = []
@@ -266,7 +280,7 @@ class LearnedCurve(FunctionQuestion):
             for axis, points, weights in zip(self.axes, self._grid, self._weights, strict=True)
         )
         targets = self._targets(distinct[:, -1])
-        return Problem(places, axes, targets, counts.astype(np.float64), self._penalty, LOSSES[self.details.loss])
+        return Problem(places, axes, targets, counts.astype(np.float64), self._penalty, LOSSES[self.details.loss or ""])
 
     def _targets(self, indices: Whole) -> Floats:
         if self.kind == "classification":
@@ -288,26 +302,34 @@ class LearnedCurve(FunctionQuestion):
             found.append(lattice.values(np.minimum(starts + (width - 1) / 2, lattice.high)))
         return found
 
-    def vector(self, batches: Any) -> Whole:
+    def vector(self, batches: Iterable[Mapping[str, Whole]]) -> Whole:
         """The exact, secret minimum on its lattice."""
         return np.asarray(np.rint(minimum(self.problem(batches)) / self.step), dtype=np.int64)
 
-    def answer(self, table: Any) -> Whole:
+    def answer(self, table: Source) -> Whole:
         """The exact, secret vector."""
         names = (*self.labels, self.details.target)
         return self.vector(table.rows(names, self.query.bound_condition(self.schema)))
 
 
 def regression(
-    target: str, on: str | Sequence[str], *, bandwidth: float | Sequence[float] | str = "scott", penalty: float = 0.01
+    target: str,
+    on: str | Sequence[str],
+    *,
+    bandwidth: float | Sequence[float] | str = "scott",
+    penalty: float | None = None,
 ) -> Query:
-    """A smooth curve that predicts a number from one to three others: kernel ridge, residuals cut at half the range.
+    """A smooth curve that predicts a number from one to three others, with a band about the regression function.
+
+    Noisy means of the target in cells about as wide as `bandwidth` are smoothed after the noise; `by` takes groups.
+    With a `penalty` it is kernel ridge regression instead, residuals cut at half the range, whose band is about its own
+    noise alone.
 
     >>> regression("salary", "age", bandwidth=10).name
     'regression of salary on age'
     """
     columns = arguments.names("on", on)
-    return Query("regression", details=LearningDetails(target, columns, bandwidth, penalty, "robust"))  # type: ignore[arg-type]
+    return Query(LearningDetails(target, columns, bandwidth, penalty))  # type: ignore[arg-type]
 
 
 def classification(
@@ -315,14 +337,16 @@ def classification(
     on: str | Sequence[str],
     *,
     bandwidth: float | Sequence[float] | str = "scott",
-    penalty: float = 0.01,
-    loss: str = "logistic",
+    penalty: float | None = None,
+    loss: str | None = None,
 ) -> Query:
-    """A smooth score that tells two labels apart: positive for the second; loss `logistic` or `hinge` (rounded).
+    """A smooth score that tells two labels apart, from -1 to 1: twice the chance of the second label, less 1.
+
+    With a `penalty` it is kernel classification instead, with loss `logistic` or `hinge` (rounded).
 
     >>> classification("ill", ["age", "weight"], bandwidth=[10, 8]).name
     'classification of ill on age, weight'
     """
     columns = arguments.names("on", on)
     details = ClassificationDetails(target, columns, bandwidth, penalty, loss)  # type: ignore[arg-type]
-    return Query("classification", details=details)
+    return Query(details)

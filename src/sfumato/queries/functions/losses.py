@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.curves import Floats
+from sfumato.answers.curves import Floats
 
 __all__ = ["LOSSES", "HuberizedHinge", "Logistic", "Loss", "Robust"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -19,21 +19,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato import arguments
-from sfumato.curves import Axis, Cosine, Expansion, Floats, Fourier
+from sfumato.answers.curves import Axis, Cosine, Curve, Expansion, Floats, Fourier
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
-from sfumato.privacy.adjacency import Person, Replace
+from sfumato.privacy.adjacency import Person
 from sfumato.queries.functions.bandwidths import lattice_of
-from sfumato.queries.functions.question import FunctionQuestion, Whole, plain_question
+from sfumato.queries.functions.groups import CurvesByGroup, by_group, placed, public_rows
+from sfumato.queries.functions.projection import Projection
+from sfumato.queries.functions.question import FunctionQuestion, SummedCurve, Whole, plain_question
+from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
-from sfumato.schema import Schema
-from sfumato.spaces import Lattice
+from sfumato.queries.question import Source
+from sfumato.spaces.schema import Schema
 
 __all__ = ["CurvesDetails", "CurvesQuestion", "MeanCurve", "MeanCurveDetails", "OfCurves", "mean_curve"]
 
 BITS = 20  # of the radius, in steps
-CLAMP = 1 << 26  # a coefficient beyond 64 radii is cut there before the ball
-SPARE = 2.0**-40  # the ball is missed by this much, so that no rounding leaves it
-WORD = 61  # bits of exact sums
 DEFAULT_WAVES = 10
 MOST = 1000  # coefficients, so that sums of squares fit in 64 bits
 
@@ -46,12 +46,13 @@ class CurvesDetails:
 
     One column alone is a column of `Curves`; its points must be given, and be those of its space.
 
-    `radius` bounds the root mean square over the domain of a curve less `center`; `waves` is a number (all waves up to
+    `radius` bounds the root mean square over the domain of a curve less `center`: curves beyond it are brought nearer;
+    by default none is, since it holds every curve within the declared bounds.  `waves` is a number (all waves up to
     it) or a list; with `period` the curve goes around, otherwise its ends are free.
     """
 
     columns: tuple[str, ...]
-    radius: float
+    radius: float | None = None
     center: float = 0.0
     points: tuple[float, ...] | None = None
     waves: int | tuple[int, ...] | None = None
@@ -71,7 +72,8 @@ class CurvesDetails:
             )
         if any(not a < b for a, b in itertools.pairwise(points)) or not all(map(math.isfinite, points)):
             raise ParameterError("points must be finite, increasing and distinct")
-        if not (isinstance(self.radius, int | float) and math.isfinite(self.radius) and self.radius > 0):
+        given = 1.0 if self.radius is None else self.radius
+        if not (isinstance(given, int | float) and math.isfinite(given) and given > 0):
             raise ParameterError(f"radius must be positive and finite, got {self.radius!r}")
         if not (isinstance(self.center, int | float) and math.isfinite(self.center)):
             raise ParameterError(f"center must be a finite number, got {self.center!r}")
@@ -81,7 +83,8 @@ class CurvesDetails:
         object.__setattr__(self, "points", points)
         most = len(points) - 1 if self.period is None else (len(points) - 1) // 2
         waves = min(DEFAULT_WAVES, most) if self.waves is None else self.waves
-        object.__setattr__(self, "waves", waves if isinstance(waves, int) else tuple(waves))
+        whole = arguments.whole("waves", waves, least=0, most=MOST) if isinstance(waves, int) else tuple(waves)
+        object.__setattr__(self, "waves", whole)
         if self.axis.size > min(len(points), MOST):
             raise ParameterError(
                 f"waves need {self.axis.size} coefficients for {len(points)} points, of at most {MOST}; choose fewer"
@@ -105,8 +108,8 @@ class CurvesDetails:
         """Plain values."""
         waves = self.waves if isinstance(self.waves, int) else list(self.waves or ())
         return {
-            "columns": list(self.columns), "radius": self.radius, "center": self.center,
-            "points": list(self.points or ()), "waves": waves, "period": self.period,
+            "columns": list(self.columns), **({} if self.radius is None else {"radius": self.radius}),
+            "center": self.center, "points": list(self.points or ()), "waves": waves, "period": self.period,
         }  # fmt: skip
 
     @classmethod
@@ -114,19 +117,16 @@ class CurvesDetails:
         """What `to_record`, or a plan, describes."""
         known = ("columns", "radius", "center", "points", "waves", "period")
         unknown = sorted(fields.keys() - set(known))
-        if unknown or not {"columns", "radius"} <= fields.keys():
-            wrong = f"has no part {unknown[0]!r}" if unknown else "needs columns and radius"
-            raise SchemaError(f"a {kind} {wrong}; known are {', '.join(known)}, where")
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
-        }
-        return cls(**given)
+        if unknown or "columns" not in fields:
+            wrong = f"has no part {unknown[0]!r}" if unknown else "needs columns"
+            raise SchemaError(f"a {kind} {wrong}; known are {', '.join(known)}, by, where")
+        given: dict[str, Any] = dict.fromkeys(known) | {"center": 0.0} | dict(fields)
+        return curves_of(**given)
 
     def check(self, query: Query, schema: Schema) -> None:
-        """Refuse what is wrong in public: keys, columns that are not numbers, bounds that differ."""
-        plain_question(query, schema)
+        """Refuse what is wrong in public: columns that are not numbers, bounds that differ."""
         lattices = {lattice_of(column, schema, len(self.columns) == 1) for column in self.columns}
-        if len(self.columns) == 1 and getattr(schema.space(self.columns[0]), "points", None) != self.points:
+        if len(self.columns) == 1 and _points(self.columns[0], schema) != self.points:
             raise SchemaError(f"points must be those of the curves in column {self.columns[0]!r}, as its space says")
         if len(self.columns) == 1 and isinstance(schema.unit, Person):
             raise UnsupportedQuery(
@@ -160,6 +160,7 @@ class OfCurves:
 
     def bind(self, query: Query, schema: Schema) -> Any:
         """The bound question."""
+        plain_question(query, schema)
         self.curves.check(query, schema)
         question = self.question(query, schema)
         question.projection.check()
@@ -181,77 +182,12 @@ class MeanCurveDetails(OfCurves):
         """The mean."""
         return MeanCurve(query, schema)
 
-
-@dataclass(frozen=True)
-class Projection:
-    """From lattice indices of a curve's points to whole coefficients inside a ball of `radius` steps."""
-
-    details: CurvesDetails
-    lattice: Lattice
-    bits: int
-
-    @property
-    def radius(self) -> int:
-        """The ball's radius in steps."""
-        return 1 << self.bits
-
-    @property
-    def unit(self) -> float:
-        """What a step is worth."""
-        return self.details.radius / self.radius
-
-    @cached_property
-    def _real(self) -> Floats:
-        """Least squares on the points, in steps of a coefficient for a step of the lattice."""
-        inverse = np.linalg.pinv(self.details.axis.values(np.array(self.details.points)), rcond=1e-6)
-        return np.asarray(inverse * (self.lattice.value(1) / self.unit))
-
-    @cached_property
-    def _spare(self) -> int:
-        """Fractional bits of the whole matrix, so that sums stay within 61 bits."""
-        largest = float(np.abs(self._real).sum(axis=1).max()) * (self.lattice.width + abs(self._center) + 1)
-        return min(30, WORD - math.ceil(math.log2(max(largest, 1.0))))
-
-    @property
-    def _center(self) -> int:
-        """The center's index above the lower bound, rounded."""
-        return round(self.details.center / self.lattice.value(1)) - self.lattice.low
-
-    @property
-    def center(self) -> float:
-        """The center on the lattice."""
-        return self.lattice.value(self._center + self.lattice.low)
-
-    def check(self) -> None:
-        """Refuse a radius too small for exact sums."""
-        if self._spare < 1:
-            raise ParameterError(
-                f"radius={self.details.radius:g} is too small for the range of the columns; choose a larger one"
-            )
-
-    @cached_property
-    def _matrix(self) -> Integers:
-        return np.asarray(np.rint(self._real * 2.0**self._spare), dtype=np.int64)
-
-    def rows(self, batch: Mapping[str, Any]) -> Integers:
-        """The coefficients of the curves of a batch that can be read, a row each."""
-        values = np.column_stack([np.asarray(batch[column], dtype=np.int64) for column in self.details.columns])
-        absent = values < 0
-        values = values[2 * absent.sum(axis=1) <= values.shape[1]]
-        for i in np.flatnonzero((values < 0).any(axis=1)).tolist():
-            values[i] = _filled(values[i], np.array(self.details.points))
-        sums = (values - self._center) @ self._matrix.T
-        steps = (sums + (1 << (self._spare - 1))) >> self._spare
-        return self._inside(np.clip(steps, -CLAMP, CLAMP))
-
-    def _inside(self, steps: Integers) -> Integers:
-        """Vectors beyond the radius are shrunk and cut toward zero: IEEE operations on each row by itself."""
-        squares = (steps * steps).sum(axis=1)
-        far = squares > self.radius**2
-        factors = self.radius * (1 - SPARE) / np.sqrt(squares[far].astype(np.float64))
-        out = steps.copy()
-        out[far] = np.trunc(steps[far] * factors[:, None]).astype(np.int64)
-        return out
+    def bind(self, query: Query, schema: Schema) -> MeanCurve | CurvesByGroup:
+        """The bound question, for each group where some are asked for."""
+        self.curves.check(query, schema)
+        question = self.question(query, schema)
+        question.projection.check()
+        return by_group(question)
 
 
 class CurvesQuestion(FunctionQuestion):
@@ -281,15 +217,15 @@ class CurvesQuestion(FunctionQuestion):
         return 0 if self.divisor is not None else self.projection.radius // 3
 
     @abstractmethod
-    def vector(self, batches: Any) -> Whole:
+    def vector(self, batches: Iterable[Mapping[str, Whole]]) -> Whole:
         """The exact, secret sums over batches of coerced rows."""
 
-    def answer(self, table: Any) -> Whole:
+    def answer(self, table: Source) -> Whole:
         """The exact, secret vector."""
         return self.vector(table.rows(self.curves.columns, self.query.bound_condition(self.schema)))
 
 
-class MeanCurve(CurvesQuestion):
+class MeanCurve(CurvesQuestion, SummedCurve):
     """The mean of the curves of all rows, each inside its ball."""
 
     bits = BITS
@@ -314,16 +250,26 @@ class MeanCurve(CurvesQuestion):
         """The same for all coefficients."""
         return np.full(self.reading.size, self.projection.unit)
 
-    def sensitivity(self, norm: str) -> float:
-        """A point of the ball and the count; or two points of the ball."""
-        radius, weight = float(self.projection.radius), float(self.count_weight)
-        root = math.sqrt(self.reading.size) * (1 + 1e-12)
-        alone = {"l2": math.hypot(radius, weight) * (1 + 1e-12), "l1": root * radius + weight, "linf": radius}[norm]
-        apart = {"l2": 2 * radius, "l1": 2 * root * radius, "linf": 2 * radius}[norm]
-        one = max(alone, apart) if isinstance(self.schema.adjacency, Replace) else alone
-        return self.schema.unit.rows * one
+    @property
+    def _root(self) -> float:
+        """How much longer vectors are in l1, at most."""
+        return math.sqrt(self.reading.size) * (1 + 1e-12)
 
-    def vector(self, batches: Any) -> Whole:
+    def alone(self, norm: str) -> float:
+        """A point of the ball and the count."""
+        radius, weight = float(self.projection.radius), float(self.count_weight)
+        lengths = {"l2": math.hypot(radius, weight) * (1 + 1e-12), "l1": self._root * radius + weight, "linf": radius}
+        return lengths[norm]
+
+    def apart(self, norm: str) -> float:
+        """Two points of the ball."""
+        return 2 * (self._root if norm == "l1" else 1.0) * float(self.projection.radius)
+
+    def besides(self, curve: Curve) -> tuple[str, ...]:
+        """What the radius does to curves."""
+        return self.projection.words()
+
+    def vector(self, batches: Iterable[Mapping[str, Whole]]) -> Whole:
         """The exact, secret sums over batches of coerced rows."""
         total, count = np.zeros(self.reading.size, dtype=np.int64), 0
         for batch in batches:
@@ -331,11 +277,22 @@ class MeanCurve(CurvesQuestion):
             total, count = total + rows.sum(axis=0), count + len(rows)
         return np.append(total, self.count_weight * count) if self.count_weight else total
 
+    def vectors(self, table: Source, groups: Cells) -> list[Whole]:
+        """The same of each group."""
+        where = self.query.bound_condition(self.schema)
+        found = [self.vector(()) for _ in range(groups.count)]
+        for batch in table.rows((*self.curves.columns, *(key.column for key in groups.keys)), where):
+            held = placed(groups, batch, self.schema)
+            for cell in np.unique(held[held >= 0]).tolist():
+                own = {name: np.asarray(batch[name])[held == cell] for name in self.curves.columns}
+                found[cell] = found[cell] + self.vector([own])
+        return found
+
 
 def mean_curve(
     columns: str | Sequence[str],
     *,
-    radius: float,
+    radius: float | None = None,
     center: float = 0.0,
     points: Sequence[float] | None = None,
     waves: int | Sequence[int] | None = None,
@@ -343,15 +300,18 @@ def mean_curve(
 ) -> Query:
     """The mean of curves whose points are columns, or of one column of `Curves`.
 
+    Curves whose root mean square about `center` exceeds `radius` are brought that near first; by default none is.  A
+    smaller radius has less noise, and a center in the middle of the declared bounds halves the default.
+
     >>> mean_curve(["h0", "h1", "h2", "h3"], radius=2.0, waves=1, period=4).name
     'mean curve of h0 to h3'
     """
-    return Query("mean_curve", details=MeanCurveDetails(curves_of(columns, radius, center, points, waves, period)))
+    return Query(MeanCurveDetails(curves_of(columns, radius, center, points, waves, period)))
 
 
 def curves_of(
     columns: str | Sequence[str],
-    radius: float,
+    radius: float | None,
     center: float,
     points: Sequence[float] | None,
     waves: int | Sequence[int] | None,
@@ -361,24 +321,20 @@ def curves_of(
     where = (
         None if points is None else tuple(arguments.number("each of points", one) for one in _listed("points", points))
     )
-    which = waves if waves is None or isinstance(waves, int) else _listed("waves", waves)
+    if waves is None or isinstance(waves, int):
+        which: int | tuple[int, ...] | None = waves
+    else:
+        which = tuple(arguments.whole("each of waves", one, least=0) for one in _listed("waves", waves))
     named = arguments.names("columns", columns)
-    for name, value in (("radius", radius), ("center", center), ("period", 1 if period is None else period)):
-        arguments.number(name, value)
+    for name, value in (("radius", radius), ("center", center), ("period", period)):
+        if value is not None:
+            arguments.number(name, value)
     return CurvesDetails(named, radius, center, where, which, period)
 
 
 _listed = arguments.several
 
 
-def public_rows(query: Query, schema: Schema, columns: Sequence[str]) -> int | None:
-    """The number of rows, where it is public and none can be left out, missing or filtered."""
-    imputed = all(getattr(schema.space(column), "missing", None) is not None for column in columns)
-    return schema.fixed_size if imputed and query.condition is None else None
-
-
-def _filled(values: Integers, points: Floats) -> Integers:
-    """One curve with its missing points on straight lines between the others, level beyond the ends."""
-    held = values >= 0
-    filled = np.rint(np.interp(points, points[held], values[held].astype(np.float64)))
-    return np.asarray(np.where(held, values, filled.astype(np.int64)))
+def _points(column: str, schema: Schema) -> tuple[float, ...] | None:
+    curve = schema.space(column).curve
+    return None if curve is None else curve.points

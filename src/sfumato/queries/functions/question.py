@@ -7,27 +7,46 @@ one more, the count times `count_weight`.  Everything here is a function of publ
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.curves import Curve, Divisor, Floats, Padded, Pull, Reading, Silence
-from sfumato.errors import UnsupportedQuery
+from sfumato.answers.curves import Covariance, Curve, Divisor, Floats, Padded, Pull, Reading, Silence
+from sfumato.answers.functions import Function, Functions
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.numeric import shown_up
+from sfumato.privacy.adjacency import Replace
+from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
-from sfumato.queries.vector import NEEDS_SIZE
+from sfumato.queries.question import Source
+from sfumato.queries.vector import NEEDS_SIZE, Noise, Noisy
 from sfumato.queries.whole import WholeTable
-from sfumato.schema import Schema
-from sfumato.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.spaces.schema import Schema
 
-__all__ = ["FunctionQuestion", "Whole", "plain_question"]
+if TYPE_CHECKING:
+    from sfumato.queries.functions.density import Density
+
+__all__ = ["GUESSED", "SHOWN", "FunctionQuestion", "SummedCurve", "Whole", "plain_question", "points_within"]
 
 Whole = npt.NDArray[Any]
 SHOWN = {1: 101, 2: 21, 3: 9}  # points a side in the table of a release
+SILENCE = Silence()
 GUESSED = 1000  # rows, where errors are compared and no size is declared
+
+
+class Waved(Protocol):
+    """A mechanism that adds noise to coefficients: the question in its own units, and the law of the noise."""
+
+    @property
+    def query(self) -> FunctionQuestion: ...
+
+    @property
+    def noise(self) -> Noise: ...
 
 
 @dataclass(frozen=True)
@@ -85,8 +104,18 @@ class FunctionQuestion(WholeTable, ABC):
         return None
 
     @property
+    def frame(self) -> tuple[tuple[float, float], ...] | None:
+        """What tables and pictures show, if that is less than where the curve may be looked at."""
+        return None
+
+    @property
     def pull(self) -> Pull | None:
         """What a penalty does to the curve, if there is one."""
+        return None
+
+    @property
+    def fittable(self) -> Density | None:
+        """Itself, where units of waves are fitted to its range."""
         return None
 
     @property
@@ -99,12 +128,8 @@ class FunctionQuestion(WholeTable, ABC):
         """How far one unit moves the vector of whole numbers, outward."""
 
     @abstractmethod
-    def answer(self, table: Any) -> Whole:
+    def answer(self, table: Source) -> Whole:
         """The exact, secret vector of this question."""
-
-    def exact(self, table: Any, mechanism: Any) -> Whole:
-        """The exact, secret vector of the question as `mechanism` answers it."""
-        return self.read_by(mechanism).answer(table)
 
     @property
     def dimension(self) -> int:
@@ -123,44 +148,42 @@ class FunctionQuestion(WholeTable, ABC):
 
     def shaped(self, norm: str, coarser: int = 0) -> Self:
         """The same question with units for noise measured in `norm`, and fewer waves."""
+        if not (isinstance(coarser, int) and 0 <= coarser <= self.most_coarse):
+            raise ParameterError(f"coarser must be from 0 to {self.most_coarse}, got {coarser!r}")
         return replace(self, norm=norm, coarser=coarser)
 
-    def read_by(self, mechanism: Any) -> FunctionQuestion:
-        """The same question as `mechanism` answers it."""
-        answered: FunctionQuestion = mechanism.query
-        return answered
-
-    def curve(self, output: Whole, mechanism: Any = None) -> Curve:
-        """The public curve."""
+    def curve(self, output: Whole, noise: Noise | Silence = SILENCE) -> Curve:
+        """The public curve of noisy coefficients."""
         numbers = np.asarray(output, dtype=np.float64)
-        noise = Silence() if mechanism is None else mechanism.noise
         divisor = Divisor(self.divisor or 1.0)
         if self.count_weight:
             divisor = Divisor(float(numbers[-1]) / self.count_weight, 1 / self.count_weight)
         sums = numbers[: self.reading.size] * self.worth
         return Curve(
             self.name, self.kind, self.reading, sums, self.worth, noise, divisor, self.bias, self.labels,
-            self.bounds, self.pull,
+            self.bounds, self.pull, self.frame,
         )  # fmt: skip
 
     def points(self) -> Floats:
         """The points that a release's table shows."""
-        domain = self.bounds or self.reading.domain
-        axes = [np.linspace(low, high, SHOWN[len(domain)]) for low, high in domain]
-        return np.stack([part.reshape(-1) for part in np.meshgrid(*axes, indexing="ij")], axis=1)
+        return points_within(self.frame or self.bounds or self.reading.domain)
 
-    def estimate(self, output: Whole) -> Floats:
-        """The curve at `points`."""
-        return self.curve(output).at(self.points())
+    def read(self, output: Whole, mechanism: Waved) -> Function | Functions:
+        """The curve in the units, and with the waves, that the mechanism was shaped for."""
+        return mechanism.query.function(output, mechanism.noise)
 
-    def table(self, output: Whole, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
-        """The public columns: points, estimate, and the ends of pointwise intervals or of the band."""
-        curve, points = self.curve(output, mechanism), self.points()
-        low, high = curve.band(points, 1 - beta) if joint else curve.interval(points, 1 - beta)
-        columns = {label: points[:, j].tolist() for j, label in enumerate(self.labels)}
-        return columns | {"estimate": curve.at(points).tolist(), "low": low.tolist(), "high": high.tolist()}
+    def function(self, output: Whole, noise: Noise) -> Function:
+        """The curve of noisy coefficients of this very question, with the points that are shown and its error."""
+        curve, points = self.curve(output, noise), self.points()
+        return Function(
+            curve, points, self.labels, partial(self.accuracy_of, curve, points), self.less_means(output, curve)
+        )
 
-    def expected(self, mechanism: Any, rows: float | None = None) -> Curve:
+    def less_means(self, output: Whole, curve: Curve) -> Covariance | None:
+        """The covariance, of second moments that come with their means."""
+        return None
+
+    def expected(self, mechanism: Noisy, rows: float | None = None) -> Curve:
         """A curve of nothing with the noise to expect: what previews measure."""
         size = self.divisor or rows or self.schema.size or GUESSED
         nothing = np.zeros(self.reading.size)
@@ -169,20 +192,19 @@ class FunctionQuestion(WholeTable, ABC):
             self.labels, self.bounds, self.pull,
         )  # fmt: skip
 
-    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+    def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
         """The error to expect, from public quantities."""
         if self.divisor is None and self.schema.size is None:
             return NotStated(NEEDS_SIZE)
         expected = self.expected(mechanism)
         given = () if self.divisor is not None else (f"{self.schema.size:,} rows",)
         return ErrorStatement(
-            "curve", expected.half_width(1 - beta), level_of(beta), given=given, besides=self._besides(expected)
+            "curve", expected.half_width(1 - beta), level_of(beta), given=given, besides=self.besides(expected)
         )
 
-    def accuracy_of(self, output: Whole, mechanism: Any, beta: float) -> Accuracy:
-        """The error of a release, from its own band."""
-        curve, points = self.curve(output, mechanism), self.points()
-        besides = self._besides(curve)
+    def accuracy_of(self, curve: Curve, points: Floats, beta: float) -> Accuracy:
+        """The error of a released curve, from its own band."""
+        besides = self.besides(curve)
         if self.divisor is not None:
             return ErrorStatement("curve", curve.half_width(1 - beta), level_of(beta), besides=besides)
         low, high = curve.band(points, 1 - beta)
@@ -190,18 +212,54 @@ class FunctionQuestion(WholeTable, ABC):
         reach = float(np.maximum(high - estimate, estimate - low).max())
         return ErrorStatement("points", max(reach, 0.0), level_of(beta), besides=besides)
 
-    def _besides(self, curve: Curve) -> tuple[str, ...]:
+    def besides(self, curve: Curve) -> tuple[str, ...]:
         """What the bands are about, where that is not the curve of the data, and what approximating it adds."""
         about = (f"noise alone: about {curve.covered()}",) if self.pull else ()
         moved = (f"grid and truncation move it by at most {shown_up(self.bias, 2)}",) if self.bias else ()
         return about + moved
 
-    def predicted(self, mechanism: Any) -> float:
+    def predicted(self, mechanism: Noisy) -> float:
         """Root mean square of the noise to expect over the domain, and the bias."""
         return self.expected(mechanism).deviation() + self.bias
 
 
+class SummedCurve(FunctionQuestion):
+    """A curve made of sums over rows: how far rows move them, for the whole table and for groups of rows."""
+
+    @abstractmethod
+    def alone(self, norm: str) -> float:
+        """The largest norm of what one row adds, the count included."""
+
+    @abstractmethod
+    def apart(self, norm: str) -> float:
+        """The largest norm of the difference of what two rows add that both count."""
+
+    @property
+    def places(self) -> int:
+        """The points of a grid that rows are counted on; 1 where rows are read."""
+        return 1
+
+    @abstractmethod
+    def vectors(self, table: Source, groups: Cells) -> list[Whole]:
+        """The exact, secret vector of each group of rows."""
+
+    def sensitivity(self, norm: str) -> float:
+        """The largest of what one row adds and of a difference of two, times the rows of a unit."""
+        alone = self.alone(norm)
+        if not isinstance(self.schema.adjacency, Replace):
+            return self.schema.unit.rows * alone
+        apart = self.apart(norm)
+        return self.schema.unit.rows * (apart if self.divisor is not None else max(alone, apart))
+
+
+def points_within(domain: Sequence[tuple[float, float]], sides: Sequence[int] | None = None) -> Floats:
+    """The points of a box that a table shows, as many along each side."""
+    counts = [SHOWN[len(domain)]] * len(domain) if sides is None else sides
+    axes = [np.linspace(low, high, count) for (low, high), count in zip(domain, counts, strict=True)]
+    return np.stack([part.reshape(-1) for part in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
 def plain_question(query: Query, schema: Schema) -> None:
-    """Refuse keys, which no function-valued question has."""
+    """Refuse keys where a question has one curve."""
     if query.keys:
         raise UnsupportedQuery(f"a {query.kind} has no `by`; narrow it with where(...) and ask once for each cell")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.curves import Floats
+from sfumato.answers.curves import Floats
 from sfumato.queries.functions.losses import Loss
 
 __all__ = ["TOLERANCE", "Problem", "minimum"]

@@ -16,13 +16,12 @@ from sfumato.errors import UnsupportedQuery
 from sfumato.numeric import round_up
 from sfumato.privacy.adjacency import Person, Replace
 from sfumato.queries.linear.factors import Floats, Whole
-from sfumato.schema import Schema
-from sfumato.spaces import Categories, Integers, Interval
+from sfumato.spaces.schema import Schema
 
 __all__ = ["Moves", "moves_of"]
 
 EXACT = 2.0**53
-MOST_PAIRS = 4_000_000  # differences of columns that are looked at one by one
+MOST_LISTED = 4_000_000  # entries of differences of columns that are looked at one by one: half a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Moves:
         parts = [columns] if self.alone else []
         if self.apart:
             count = columns.shape[1]
-            if count * (count - 1) // 2 * max(1, columns.shape[0]) > 10 * MOST_PAIRS:
+            if count * (count - 1) // 2 * max(1, columns.shape[0]) > MOST_LISTED:
                 raise UnsupportedQuery(f"{count} columns have too many differences to list; use a strategy instead")
             first, second = np.triu_indices(count, 1)
             parts.append(columns[:, first] - columns[:, second])
@@ -60,15 +59,9 @@ def moves_of(schema: Schema, columns: tuple[str, ...], filtered: bool) -> Moves:
     """The moves of a histogram over `columns` of a schema."""
     if not isinstance(schema.adjacency, Replace):
         return Moves(alone=True, apart=False, rows=schema.unit.rows)
-    everywhere = not filtered and all(_always_in_a_cell(schema.space(column)) for column in columns)
+    everywhere = not filtered and all(schema.space(column).settled for column in columns)
     fixed = everywhere and not isinstance(schema.unit, Person)
     return Moves(alone=not fixed, apart=True, rows=schema.unit.rows)
-
-
-def _always_in_a_cell(space: object) -> bool:
-    if isinstance(space, Categories):
-        return space.other is not None and space.missing is not None
-    return isinstance(space, Interval | Integers) and space.missing is not None
 
 
 def largest_column(powers: Floats, norm: str) -> float:

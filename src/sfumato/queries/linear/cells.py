@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import SchemaError, UnsupportedQuery
+from sfumato.queries.conditions import Between, OneOf, Test
 from sfumato.queries.grouping import Cells, Key
 from sfumato.queries.linear.factors import Rows
 from sfumato.queries.parsing import condition
-from sfumato.queries.predicates import Between, Both, Either, Negated, OneOf, Predicate
-from sfumato.schema import Schema
+from sfumato.queries.predicates import Predicate
+from sfumato.spaces.schema import Schema
 
 __all__ = ["rows_of"]
 
@@ -24,7 +23,7 @@ def rows_of(conditions: tuple[str, ...], cells: Cells, schema: Schema) -> Rows:
     """One row of zeros and ones for each condition."""
     if len(conditions) * cells.count > MOST_ENTRIES:
         raise UnsupportedQuery(f"{len(conditions)} conditions on {cells.count} cells are too many; use coarser keys")
-    bound = [condition(text).bind(schema) for text in conditions]  # type: ignore[union-attr]
+    bound = [condition(text).bind(schema) for text in conditions]
     flags = [_holds(one, cells, schema, text).reshape(-1) for one, text in zip(bound, conditions, strict=True)]
     if not any(row.any() for row in flags):
         raise SchemaError("none of the conditions holds on any cell; the answers would be 0 without any data")
@@ -32,12 +31,10 @@ def rows_of(conditions: tuple[str, ...], cells: Cells, schema: Schema) -> Rows:
 
 
 def _holds(one: Predicate, cells: Cells, schema: Schema, text: str) -> Flags:
-    if isinstance(one, Both | Either):
-        join = np.logical_and if isinstance(one, Both) else np.logical_or
-        sides = (_holds(side, cells, schema, text) for side in (one.one, one.other))
-        return np.asarray(reduce(join, sides))
-    if isinstance(one, Negated):
-        return ~_holds(one.one, cells, schema, text)
+    return np.asarray(one.holds(lambda test: _flags(test, cells, schema, text)))
+
+
+def _flags(one: Test, cells: Cells, schema: Schema, text: str) -> Flags:
     for axis, key in enumerate(cells.keys):
         if key.column == one.column:
             flags = _along(one, key, schema, text)
@@ -47,11 +44,11 @@ def _holds(one: Predicate, cells: Cells, schema: Schema, text: str) -> Flags:
     raise SchemaError(f"the condition {text!r} speaks of a column that is not among the workload's keys; add it to by")
 
 
-def _along(one: Predicate, key: Key, schema: Schema, text: str) -> Flags:
+def _along(one: Test, key: Key, schema: Schema, text: str) -> Flags:
     if isinstance(one, OneOf) and key.starts is None:
         return np.array([label in one.labels for label in key.labels])
     if isinstance(one, Between) and key.starts is not None:
-        top: int = schema.space(key.column).lattice.high  # type: ignore[attr-defined]
+        top = schema.lattice(key.column).high
         first = np.array(key.starts)
         last = np.append(first[1:] - 1, top)
         inside = (first >= one.low) & (last <= one.high)

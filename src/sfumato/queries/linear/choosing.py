@@ -8,9 +8,11 @@ from functools import lru_cache
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.linear import optimization
 from sfumato.queries.linear.bodies import Moves
+from sfumato.queries.linear.factorization import MOST_PREFIXES, is_prefix
 from sfumato.queries.linear.frames import framed
 from sfumato.queries.linear.matrix import Linear
 from sfumato.queries.linear.measurements import Dense, Kronecker, Measurement
+from sfumato.queries.linear.measurements.toeplitz import square_root
 from sfumato.queries.linear.workload import Workload
 
 __all__ = ["best_measurement", "error_of", "measurements"]
@@ -31,6 +33,10 @@ def _measurements(linear: Linear, moves: Moves, norm: str) -> tuple[tuple[str, M
     else:
         searches["tables"] = lambda: optimization.tables(linear, norm)
         searches["product"] = lambda: optimization.kronecker(linear, norm)
+    if norm == "l2" and is_prefix(linear):
+        searches["square root"] = lambda: square_root(linear.cells) if linear.cells <= MOST_PREFIXES else None
+    if norm == "l2":
+        searches["interactions"] = lambda: optimization.independent(linear)
     searches["beside identity"] = lambda: optimization.beside_identity(linear, norm)
     if linear.rows * linear.cells <= LARGEST_ANSWERS:
         searches["answers"] = lambda: _answers(linear)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.queries.grouping import Grouping
+from sfumato.queries.linear.crossing import crossing
 from sfumato.queries.linear.families import Conditions, Product, part_of, weighted
+from sfumato.queries.linear.workload import WorkloadDetails
 from sfumato.queries.query import Query
 
-__all__ = ["marginals", "predicates", "prefix", "ranges", "weighted", "workload"]
+__all__ = ["crosstab", "marginals", "predicates", "prefix", "ranges", "weighted", "workload"]
 
 
-def workload(by: Grouping | Sequence[Grouping], *parts: Any) -> Query:
+def workload(by: Grouping | Sequence[Grouping], *parts: object) -> Query:
     """Many linear answers over the cells of `by`: names for each key, matrices, or conditions.
 
     A part is a name or a list of names (`each`, `total`, `prefix`, `ranges`, one for each key), a matrix with a
@@ -29,7 +30,7 @@ def workload(by: Grouping | Sequence[Grouping], *parts: Any) -> Query:
         raise ParameterError("by is empty; name the columns whose cells the workload is about")
     if not parts:
         raise ParameterError('a workload needs at least one part, such as ["prefix"] or a matrix')
-    return Query("workload", keys=keys, workload=tuple(part_of(part) for part in parts))
+    return Query(WorkloadDetails(tuple(part_of(part) for part in parts)), keys=keys)
 
 
 def prefix(*keys: Grouping) -> Query:
@@ -45,7 +46,7 @@ def ranges(*keys: Grouping) -> Query:
 def marginals(keys: Sequence[Grouping], k: int) -> Query:
     """All tables of `k` of these columns.
 
-    >>> len(marginals(["a", "b", "c"], k=2).workload)
+    >>> len(marginals(["a", "b", "c"], k=2).to_record()["workload"])
     3
     """
     keys = arguments.several("keys", keys)
@@ -53,6 +54,16 @@ def marginals(keys: Sequence[Grouping], k: int) -> Query:
     chosen = itertools.combinations(range(len(keys)), k)
     parts = (Product(tuple("each" if i in kept else "total" for i in range(len(keys)))) for kept in chosen)
     return workload(tuple(keys), *parts)
+
+
+def crosstab(*keys: Grouping | Sequence[Grouping]) -> Query:
+    """The counts of every combination of two or more columns' values, with all margins, measured together.
+
+    >>> crosstab("sex", "state").name
+    'sex by state'
+    """
+    alone = keys[0] if len(keys) == 1 and isinstance(keys[0], list | tuple) else keys
+    return Query(WorkloadDetails(crossing(len(alone))), keys=alone)  # type: ignore[arg-type]
 
 
 def predicates(conditions: Sequence[str], by: Grouping | Sequence[Grouping]) -> Query:

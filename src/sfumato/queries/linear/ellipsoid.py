@@ -2,8 +2,9 @@ r"""The ellipsoid of least mean square that holds given points, with a bound tha
 
 Primal: min tr(A) such that f_i^T A^{-1} f_i <= 1 for all i.  Dual: max (tr sqrt(F P F^T))^2 over weights p on the
 points.  With S = sqrt(F P F^T) and g_i = f_i^T S^{-1} f_i / tr S, the matrix max(g) tr(S) S is feasible and the dual
-value is tr(S)^2, so max(g) is the ratio of the two, whatever the weights are.  The weights follow p_i <- p_i g_i,
-the classical multiplicative ascent of experimental design (SilveyTitteringtonTorsney1978).
+value is tr(S)^2, so max(g) is the ratio of the two, whatever the weights are.  The weights follow the classical
+multiplicative ascent of experimental design (SilveyTitteringtonTorsney1978): p_i <- p_i g_i^2, which is at once right
+for orthogonal points, and p_i <- p_i g_i once that no longer climbs.
 Proof: docs/proofs/elliptic_gaussian.md.
 """
 
@@ -25,10 +26,14 @@ PLAIN = 1e-6  # of the largest eigenvalue: below, squaring the matrix would cost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipsoid:
-    """`shape` contains the points, up to rounding; no ellipsoid that does has a trace below `lower`."""
+    """`shape` contains the points, up to rounding; no ellipsoid that does has a trace below `lower`.
+
+    `weights`, one a column of the points, are those that prove it.
+    """
 
     shape: Floats
     lower: float
+    weights: Floats
 
     @property
     def trace(self) -> float:
@@ -44,24 +49,31 @@ def least_ellipsoid(points: npt.ArrayLike, tolerance: float = 1e-3, steps: int =
     (5.0, True)
     """
     columns = np.asarray(points, dtype=np.float64)
-    columns = columns[:, np.any(columns != 0, axis=0)]
+    moved = np.any(columns != 0, axis=0)
+    columns = columns[:, moved]
     if columns.size == 0:
         raise ParameterError("points are all zero; an ellipsoid needs one that is not")
     weights = (columns**2).sum(axis=0)
     weights /= weights.sum()
-    lower, upper, shape = 0.0, np.inf, np.eye(len(columns))
+    lower, upper, shape, power = 0.0, np.inf, np.eye(len(columns)), 2
+    best = weights
     for _ in range(steps):
         root, gaps = _state(columns, weights)
         total = float(np.trace(root))
         worst = float(gaps.max())
-        lower = max(lower, total**2)
+        if total**2 > lower:
+            lower, best = total**2, weights
+        else:
+            power = 1
         if worst * total**2 < upper:
             upper, shape = worst * total**2, worst * total * root
         if upper <= (1 + tolerance) * lower:
             break
-        weights = weights * gaps
+        weights = weights * gaps**power
         weights = np.maximum(weights / weights.sum(), 1e-300)
-    return Ellipsoid(shape, lower * (1 - 1e-9))
+    spread = np.zeros(len(moved))
+    spread[moved] = best
+    return Ellipsoid(shape, lower * (1 - 1e-9), spread)
 
 
 def _state(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -120,7 +120,7 @@ def part_of(rows: Any) -> Part:
     return Listed(rows)
 
 
-def part_from(record: Any) -> Part:
+def part_from(record: object) -> Part:
     """The part that `to_record`, or a plan, describes."""
     if isinstance(record, Mapping):
         fields = dict(record)

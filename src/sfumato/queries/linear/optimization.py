@@ -14,15 +14,26 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.queries.linear.factorization import spectrum_of
 from sfumato.queries.linear.factors import Floats
 from sfumato.queries.linear.matrix import Block, Linear
-from sfumato.queries.linear.measurements import Dense, Hierarchy, Kronecker, Tables
+from sfumato.queries.linear.measurements import Dense, Hierarchy, Interactions, Kronecker, Tables
 from sfumato.queries.linear.measurements.hierarchy import widths_of
 from sfumato.queries.linear.measurements.tables import interactions
 
-__all__ = ["beside_identity", "hierarchy", "kronecker", "minimized", "score", "tables", "uniform_hierarchy"]
+__all__ = [
+    "beside_identity",
+    "hierarchy",
+    "independent",
+    "kronecker",
+    "minimized",
+    "score",
+    "tables",
+    "uniform_hierarchy",
+]
 
 FINE = 2**12  # the largest weight, in whole numbers
+FINEST = 2**20  # the same for interactions, whose weights lie far apart
 PRODUCT = 24  # bits of the largest weight of a product, all axes together
 BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 32)
 LARGEST_BESIDE = 64  # cells of a dense search, seconds there
@@ -132,6 +143,19 @@ def tables(linear: Linear, norm: str) -> Tables | None:
     )
     chosen = [(axes, w) for axes, w in zip(kept, _whole(weights), strict=True) if w]
     return Tables(shape, tuple(axes for axes, _ in chosen), tuple(w for _, w in chosen))
+
+
+def independent(linear: Linear) -> Interactions | None:
+    """The least ellipsoid around tables, where their spectrum is the root of the workload's own; None if no tables."""
+    spectrum = spectrum_of(linear)
+    if spectrum is None or len(linear.shape) > MOST_AXES:
+        return None
+    shape = linear.shape
+    scales = [math.prod(n if i in axes else math.sqrt(n) for i, n in enumerate(shape)) for axes in spectrum]
+    weights = [size**0.25 / scale for (size, _), scale in zip(spectrum.values(), scales, strict=True)]
+    whole = [max(1, round(FINEST * weight / max(weights))) for weight in weights]
+    common = math.gcd(*whole)
+    return Interactions(shape, tuple(spectrum), tuple(w // common for w in whole))
 
 
 def kronecker(linear: Linear, norm: str) -> Kronecker | None:

@@ -7,37 +7,79 @@ unweighted mean square speaks for the weighted one; `estimate` divides again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
-from typing import Any, Protocol
+from functools import cached_property, partial, reduce
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from sfumato.errors import SchemaError, UnsupportedQuery
+from sfumato import arguments
+from sfumato.answers.answer import Columns
+from sfumato.answers.estimates import Estimates
+from sfumato.answers.statements import Accuracy, ErrorStatement, level_of
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact, shown_up
+from sfumato.queries.adding import added_up_rows, must_add_up, sums_of
 from sfumato.queries.aggregation import Measure
 from sfumato.queries.contributions import Simplex
+from sfumato.queries.details import known_parts
 from sfumato.queries.grouping import MOST_CELLS, Cells, Grouping, Key, bind_cells
 from sfumato.queries.linear.bodies import Moves, largest_column, largest_difference, moves_of
 from sfumato.queries.linear.cells import rows_of
-from sfumato.queries.linear.factors import Floats, Rows, Whole
-from sfumato.queries.linear.families import NAMED, Conditions, Listed, Part, Product
+from sfumato.queries.linear.consistency import least_squares
+from sfumato.queries.linear.crossing import crossed_labels, is_crossing
+from sfumato.queries.linear.factors import EACH, Floats, Rows, Whole
+from sfumato.queries.linear.families import NAMED, Conditions, Listed, Part, Product, part_from
 from sfumato.queries.linear.labels import labels_of
 from sfumato.queries.linear.matrix import Block, Linear
-from sfumato.queries.query import Query
+from sfumato.queries.query import CROSSED, KEYED, Query
+from sfumato.queries.question import Source
 from sfumato.queries.vector import Bounds, Noise, VectorQuestion, per_cell
-from sfumato.schema import Schema
-from sfumato.spaces import Integers, Interval
-from sfumato.statements import Accuracy, ErrorStatement, level_of
+from sfumato.spaces import numeric
+from sfumato.spaces.schema import Schema
 
-__all__ = ["Reading", "Workload", "bind_workload"]
+__all__ = ["LinearMechanism", "Workload", "WorkloadDetails", "workload_of"]
 
 MOST_ROWS = 4_000_000
 LARGEST_ENTRY = 2**52  # with weights: columns and their differences are then whole doubles
 
 
-class Reading(Protocol):
+@dataclass(frozen=True, slots=True)
+class WorkloadDetails:
+    """Many linear answers over the cells of some keys, part by part."""
+
+    kind: ClassVar[str] = "workload"
+
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        for part in arguments.several("workload", self.parts):
+            arguments.instance("a part of a workload", part, Part, "made by workload(...)")
+        if not self.parts:
+            raise ParameterError(KEYED[self.kind])
+
+    def subject(self) -> str:
+        """What is asked."""
+        return CROSSED if is_crossing(self.parts) else self.kind
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"workload": [part.to_record() for part in self.parts]}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> WorkloadDetails:
+        """What `to_record`, or a plan, describes."""
+        known_parts(cls.kind, record, "workload")
+        return cls(tuple(part_from(part) for part in record.get("workload", ())))
+
+    def bind(self, query: Query, schema: Schema) -> Workload:
+        """The question about a table with this schema."""
+        return bind_workload(query, schema, self.parts)
+
+
+class LinearMechanism(Protocol):
     """What a mechanism knows about its own output: the answers it stands for, and their margins."""
 
     def answers(self, output: Whole) -> Floats:
@@ -54,7 +96,6 @@ class Workload(VectorQuestion):
     """Linear answers over a histogram."""
 
     linear: Linear
-    reading: Reading | None = field(default=None, compare=False, repr=False)
 
     coordinates = 1
 
@@ -78,6 +119,17 @@ class Workload(VectorQuestion):
         """Which columns and differences one unit can move the answer by."""
         names = tuple(key.column for key in self.cells.keys)
         return moves_of(self.schema, names, self.query.condition is not None)
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the answers are the histogram itself, and every row has a cell in it."""
+        each = len(self.linear.blocks) == 1 and self.linear.blocks[0].weight == 1
+        return each and not self.moves.alone and all(factor == EACH for factor in self.linear.blocks[0].factors)
+
+    @cached_property
+    def moves_keep_parity(self) -> bool:
+        """Whether every entry is odd, so that whatever rows do moves all answers by even or all by odd numbers."""
+        return self.linear.is_small and bool((self.linear.dense() % 2 == 1).all())
 
     def sensitivity(self, norm: str) -> float:
         """How far one unit moves the weighted answers; rounded up, and up to twice too large for huge differences."""
@@ -112,15 +164,20 @@ class Workload(VectorQuestion):
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts as they were asked."""
-        return self.query.workload
+        assert isinstance(self.query.details, WorkloadDetails)
+        return self.query.details.parts
 
     @property
     def bias(self) -> float:
         """How far rounding a matrix to its step can move an answer, for each row of the table."""
         return max((part.bias for part in self.parts if isinstance(part, Listed)), default=0.0)
 
+    def counts(self, table: Source) -> Whole:
+        """The exact, secret histogram below the answers."""
+        return self.histogram(table.answer(self.statistic))
+
     def histogram(self, totals: Whole) -> Whole:
-        """The exact, secret counts of the cells."""
+        """The same from the engine's totals."""
         return np.asarray(totals[0], dtype=np.int64)
 
     def vector(self, totals: Whole) -> Whole:
@@ -131,14 +188,9 @@ class Workload(VectorQuestion):
             counts[0] = self.schema.fixed_size
         return self.linear.apply(counts)
 
-    def read_by(self, mechanism: Any) -> Workload:
-        """The same question, its outputs read the way `mechanism` writes them."""
-        return replace(self, reading=mechanism if hasattr(mechanism, "answers") else None)
-
     def estimate(self, noisy: Whole) -> Floats:
-        """One number a row, in its own units."""
-        answers = noisy if self.reading is None else self.reading.answers(noisy)
-        return np.asarray(answers, dtype=np.float64) * self.units
+        """Noisy answers, one a row, in the rows' own units."""
+        return np.asarray(noisy, dtype=np.float64) * self.units
 
     def interval(self, noisy: Whole, noise: Noise, beta: float) -> Bounds:
         """The noise's quantile on both sides of each row."""
@@ -149,13 +201,45 @@ class Workload(VectorQuestion):
         """The widest half-width."""
         return float(noise.quantile(beta) * self.units.max())
 
-    def margins(self, mechanism: Any, beta: float) -> Floats:
+    def margins(self, mechanism: LinearMechanism, beta: float) -> Floats:
         """Half-widths of the rows' intervals, in their own units."""
-        if hasattr(mechanism, "margins"):
-            return np.asarray(mechanism.margins(beta) * self.units)
-        return np.asarray(mechanism.noise.quantile(beta) * self.units)
+        return np.asarray(mechanism.margins(beta) * self.units)
 
-    def accuracy(self, mechanism: Any, beta: float) -> Accuracy:
+    def read(self, output: Whole, mechanism: LinearMechanism) -> Estimates:  # type: ignore[override]
+        """One estimate for each row that was asked, with its interval."""
+        estimates = self.estimate(mechanism.answers(output))
+
+        def ends(beta: float, joint: bool) -> Bounds:
+            margins = self.margins(mechanism, beta / self.dimension if joint else per_cell(beta, 1, False))
+            return estimates - margins, estimates + margins
+
+        crossed = is_crossing(self.parts)
+        keys = crossed_labels(self.parts, self.cells) if crossed else {"query": labels_of(self.parts, self.cells)}
+        order, stated = "crossed" if crossed else "asked", partial(self.accuracy, mechanism)
+        whole = partial(self._added_up, output, mechanism, ends)
+        return Estimates(keys, estimates, ends, "rows", order, True, stated=stated, whole=whole)
+
+    def _added_up(
+        self, output: Whole, mechanism: LinearMechanism, ends: Callable[[float, bool], Bounds], beta: float, joint: bool
+    ) -> Columns:
+        """The answers as sums of one table of whole numbers, where they are cells and sums of cells."""
+        must_add_up(self.query)
+        summed = sums_of(self.query)
+        estimates = self.estimate(mechanism.answers(output))
+        if () in summed:
+            start = sum(self.linear.counts[: summed.index(())])
+            counts = estimates[start : start + self.cells.count]
+        else:
+            counts = least_squares(self.linear, mechanism.answers(output)).counts
+        every = tuple(range(len(self.cells.keys)))
+        where = sum(self.linear.counts[: summed.index(every)]) if every in summed else None
+        total = float(counts.sum()) if where is None else float(estimates[where])
+        public = None if self.moves.alone else self.schema.fixed_size
+        return added_up_rows(
+            self.cells, summed, counts, *ends(beta, joint), max(0, round(total)) if public is None else public
+        )
+
+    def accuracy(self, mechanism: LinearMechanism, beta: float) -> Accuracy:  # type: ignore[override]
         """The error to expect."""
         margins = self.margins(mechanism, beta)
         rounding = f"rounding the matrix moves an answer by at most {shown_up(self.bias, 2)} for each row of the table"
@@ -164,29 +248,20 @@ class Workload(VectorQuestion):
             besides=(rounding,) if self.bias else (),
         )  # fmt: skip
 
-    def accuracy_of(self, noisy: Whole, mechanism: Any, beta: float) -> Accuracy:
-        """The same, whatever came out."""
-        return self.accuracy(mechanism, beta)
 
-    def table(self, noisy: Whole, mechanism: Any, beta: float, joint: bool = False) -> dict[str, list[Any]]:
-        """The public columns: what was asked, the estimate, and the interval's ends."""
-        share = beta / self.dimension if joint else per_cell(beta, 1, False)
-        estimates = self.read_by(mechanism).estimate(noisy)
-        margins = self.margins(mechanism, share)
-        return {
-            "query": labels_of(self.parts, self.cells),
-            "estimate": estimates.tolist(),
-            "low": (estimates - margins).tolist(),
-            "high": (estimates + margins).tolist(),
-        }
+def workload_of(query: Query) -> WorkloadDetails:
+    """The parts of a query that must be a workload."""
+    if not isinstance(query.details, WorkloadDetails):
+        raise UnsupportedQuery(f"query must be a workload, such as sf.prefix('age'), not a {query.kind}")
+    return query.details
 
 
-def bind_workload(query: Query, schema: Schema) -> Workload:
+def bind_workload(query: Query, schema: Schema, parts: tuple[Part, ...]) -> Workload:
     """The workload that `query` asks of a table with this schema."""
     cells = _cells(query.keys, schema)
-    steps = [exact(part.weight) * _step(part) for part in query.workload]
+    steps = [exact(part.weight) * _step(part) for part in parts]
     whole = _whole(steps)
-    blocks = tuple(_block(part, cells, schema, w) for part, w in zip(query.workload, whole, strict=True))
+    blocks = tuple(_block(part, cells, schema, w) for part, w in zip(parts, whole, strict=True))
     spread = any(len(block.factors) != len(cells.shape) for block in blocks)
     linear = Linear((cells.count,), _flattened(blocks, cells)) if spread else Linear(cells.shape, blocks)
     if _largest_entry(linear) > LARGEST_ENTRY:
@@ -201,11 +276,8 @@ def bind_workload(query: Query, schema: Schema) -> Workload:
 
 def _cells(groupings: tuple[Grouping, ...], schema: Schema) -> Cells:
     """As for any grouping; and a number may be used at every point of its lattice, however many."""
-    wide = {
-        grouping: schema.space(grouping).lattice  # type: ignore[attr-defined]
-        for grouping in groupings
-        if isinstance(grouping, str) and isinstance(schema.space(grouping), Interval | Integers)
-    }
+    named = {grouping: schema.space(grouping) for grouping in groupings if isinstance(grouping, str)}
+    wide = {grouping: space.lattice for grouping, space in named.items() if numeric(space)}
     if not any(lattice.width >= 1000 for lattice in wide.values()):
         return bind_cells(groupings, schema)
     if math.prod(lattice.width + 1 for lattice in wide.values()) > MOST_CELLS:

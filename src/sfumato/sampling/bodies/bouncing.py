@@ -19,8 +19,9 @@ import numpy as np
 from sfumato.deferred import njit
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
-from sfumato.sampling.bodies.facets import FAST, MOST, aim, exit_time, leave, move, point, workroom
+from sfumato.sampling.bodies.facets import MOST, aim, exit_time, leave, move, point
 from sfumato.sampling.bodies.frame import Frame
+from sfumato.sampling.bodies.pricing import FAST, workroom
 from sfumato.sampling.reals import Reals, normals
 
 __all__ = ["Path", "bounce", "burn_in"]
@@ -54,7 +55,7 @@ def bounce(frame: Frame, records: int, thin: int, rng: Rng) -> Path:
     done = began = -(burn_in(rank) // thin + 1) * thin
     pivots, good = 0, point_of(columns, state)
     while done < (records - 1) * thin + 1:
-        words = rng.words(BLOCK + 4 * rank)
+        words = rng.bits64(BLOCK + 4 * rank)
         done = run(columns, state, clock, words, done, thin, points, ys)
         if facets.healthy(columns, state):
             good = point_of(columns, state)

@@ -6,11 +6,7 @@ and the gauge is sum lambda_k = <y, z>.
 
 When a point moving with velocity v leaves the cone through lambda_i = 0, the next facet keeps the other columns:
 y - tau beta with beta the i-th row of the inverse basis, and tau >= 0 the first value at which another column
-(or -b_i) reaches 1.  That is a dual-simplex pivot, O(n d) with the products <y, f_j> kept up to date.
-
-Tie rule: among columns that reach 1 within TIE of the first, the one with the largest pivot enters.  Facets
-with more than d columns then have several bases with one normal; the gauge and the normal do not depend on
-which, and a point that moves on never meets the same basis twice, so ties cannot cycle.
+(or -b_i) reaches 1.  That is a dual-simplex pivot (`pricing`).
 """
 
 from __future__ import annotations
@@ -19,21 +15,19 @@ import numpy as np
 
 from sfumato.deferred import njit
 from sfumato.errors import ParameterError
+from sfumato.sampling.bodies.pricing import FAST, follow, forget, price, workroom
 from sfumato.sampling.reals import Reals
 
 __all__ = ["Facets", "fresh", "healthy", "leave", "locate", "recompute"]
 
-TIE = 1e-10
-SMALLEST = 1e-8  # pivots below this are rounding: a column so nearly dependent on the others may wait
-HUGE = 1e300
 NUDGES = (0.0, 0.1, 0.3, 0.7, 1.7)  # towards general position, where a point lies on a lower face
 NUDGE_LEAST = 1e-9
 DRIFT = 1e-7  # relative difference of a pivot's two computations that shows a spoiled inverse
 MOST = 200_000  # pivots on a straight line before it is given up
 ASTRAY = 1e-7  # of a normal's products above 1, and of a point from where it should be, relative
 FRESHEN = 200  # pivots between two recomputations of the inverse basis
-
-FAST = {"reassoc", "contract", "nsz", "nnan", "arcp"}  # sums may be reordered; nothing here is NaN
+FIRST = 6  # columns a dimension that the first program holds
+BEYOND = 1e-9  # of a product above 1, as rounding
 
 # basis, counters of pivots; signs, inverse basis, normal, products, weights, speeds
 Facets = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -102,40 +96,14 @@ def recompute(columns, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=FAST)
-def entering(alpha, products, steps):  # type: ignore[no-untyped-def]
-    """The first column to reach 1 (sign 1.0) or -1 (sign -1.0), and its step tau: (column, sign, tau)."""
-    n = alpha.size
-    for j in range(n):
-        size = abs(alpha[j])
-        room = 1.0 - products[j] if alpha[j] < 0.0 else 1.0 + products[j]
-        steps[j] = max(room, 0.0) / size if size > SMALLEST else HUGE
-    first = HUGE
-    for j in range(n):
-        first = min(first, steps[j])
-    chosen, largest = -1, 0.0
-    for j in range(n):
-        if steps[j] <= first + TIE and abs(alpha[j]) > largest:
-            chosen, largest = j, abs(alpha[j])
-    return chosen, (1.0 if alpha[chosen] < 0.0 else -1.0), first
-
-
-@njit(cache=True, fastmath=FAST)
 def leave(columns, state, leaving, room):  # type: ignore[no-untyped-def]
-    """The pivot through weights[leaving] = 0; `room` is two arrays of n and two of d to work in."""
+    """The pivot through weights[leaving] = 0; `room` is what `workroom` gave."""
     basis, counts, signs, inverse, normal, products, weights, speeds = state
-    alpha, steps, shift, new = room
-    d, n = columns.shape
+    shift, new = room[2], room[3]
+    d = normal.size
     column, sign, step = 0, 1.0, 0.0
     for attempt in range(2):
-        alpha[:] = 0.0
-        for i in range(d):
-            scale = inverse[leaving, i]
-            for j in range(n):
-                alpha[j] += scale * columns[i, j]
-        for k in range(d):
-            if k != leaving:
-                alpha[basis[k]] = 0.0
-        column, sign, step = entering(alpha, products, steps)
+        column, sign, step, pivot = price(columns, state, leaving, room)
         for i in range(d):
             new[i] = sign * columns[i, column]
         for k in range(d):
@@ -143,11 +111,11 @@ def leave(columns, state, leaving, room):  # type: ignore[no-untyped-def]
             for i in range(d):
                 total += inverse[k, i] * new[i]
             shift[k] = total
-        if attempt == 1 or counts[0] == 0 or abs(shift[leaving] - sign * alpha[column]) <= DRIFT * abs(shift[leaving]):
+        if attempt == 1 or counts[0] == 0 or abs(shift[leaving] - sign * pivot) <= DRIFT * abs(shift[leaving]):
             break
         recompute(columns, state)  # the inverse has drifted: the same pivot again from a fresh one
-    for j in range(n):
-        products[j] -= step * alpha[j]
+        forget(room)
+    follow(products, step, room)
     for i in range(d):
         normal[i] -= step * inverse[leaving, i]
     scale = 1.0 / shift[leaving]
@@ -168,13 +136,7 @@ def leave(columns, state, leaving, room):  # type: ignore[no-untyped-def]
     counts[1] += 1
     if counts[0] >= FRESHEN:
         recompute(columns, state)
-
-
-@njit(cache=True)
-def workroom(columns):  # type: ignore[no-untyped-def]
-    """What `leave` works in."""
-    d, n = columns.shape
-    return np.empty(n), np.empty(n), np.empty(d), np.empty(d)
+        forget(room)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -273,15 +235,36 @@ def locate(columns: Reals, z: Reals) -> Facets:
 
 
 def _program(columns: Reals, z: Reals) -> tuple[np.ndarray, Reals, Reals]:
-    """The d columns, signs and weights of a basic solution of the least l1 norm."""
+    """The d columns, signs and weights of a basic solution of the least l1 norm.
+
+    Of many columns some are asked first; as long as others would exceed 1, the farthest of them join.
+    """
+    d, n = columns.shape
+    asked = np.sort(np.argsort(-np.abs(z @ columns), kind="stable")[: FIRST * d])
+    while True:
+        solution, normal = _least_l1(columns[:, asked], z)
+        beyond = np.zeros(0, dtype=np.int64)
+        if solution is not None and len(asked) < n:
+            products = np.abs(normal @ columns)
+            products[asked] = 0.0
+            farthest = np.argsort(-products, kind="stable")[: 2 * d]
+            beyond = farthest[products[farthest] > 1 + BEYOND]
+        if solution is None and len(asked) == n:
+            raise ParameterError("vertices must span the space; reduce the query to its rank first")
+        if solution is not None and not beyond.size:
+            chosen = np.argsort(-np.abs(solution), kind="stable")[:d]
+            return asked[chosen], np.sign(solution[chosen]), np.abs(solution[chosen])
+        asked = np.union1d(asked, beyond) if solution is not None else np.arange(n)
+
+
+def _least_l1(columns: Reals, z: Reals) -> tuple[Reals | None, Reals]:
+    """x of least l1 norm with columns @ x = z, a basic one, and the normal that proves it; None where there is none."""
     from scipy.optimize import linprog
 
-    d, n = columns.shape
+    n = columns.shape[1]
     exactly = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     both = np.hstack([columns, -columns])
     found = linprog(np.ones(2 * n), A_eq=both, b_eq=z, method="highs-ds", options=exactly)
     if found.x is None:
-        raise ParameterError("vertices must span the space; reduce the query to its rank first")
-    solution = found.x[:n] - found.x[n:]
-    basis = np.argsort(-np.abs(solution), kind="stable")[:d]
-    return basis, np.sign(solution[basis]), np.abs(solution[basis])
+        return None, z
+    return found.x[:n] - found.x[n:], np.asarray(found.eqlin.marginals)

@@ -13,8 +13,9 @@ from sfumato.deferred import njit
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.bouncing import Path, refresh, rescale, unit
-from sfumato.sampling.bodies.facets import advance, exit_time, leave, move, point, turn, workroom
+from sfumato.sampling.bodies.facets import advance, exit_time, leave, move, point, turn
 from sfumato.sampling.bodies.frame import Frame
+from sfumato.sampling.bodies.pricing import workroom
 from sfumato.sampling.reals import normals
 
 __all__ = ["hit_and_run"]
@@ -29,7 +30,7 @@ def hit_and_run(frame: Frame, records: int, thin: int, warmup: int, rng: Rng) ->
     points, ys = np.empty((records, rank)), np.empty((records, rank))
     done = -(warmup // thin + 1) * thin
     while done < (records - 1) * thin + 1:
-        done = run(columns, state, rng.words(BLOCK + 4 * rank), done, thin, points, ys)
+        done = run(columns, state, rng.bits64(BLOCK + 4 * rank), done, thin, points, ys)
     return Path(points, ys, int(state[1][1]))
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.deferred import compiled
 from sfumato.elimination import rank, spanned
 from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
@@ -15,7 +16,7 @@ from sfumato.sampling.bodies import body, facets
 from sfumato.sampling.bodies.enclosure import norm_bound, preimage_bound
 from sfumato.sampling.bodies.frame import Frame, distinct_columns, frame, row_units
 from sfumato.sampling.bodies.lp_ball import CrossPolytope
-from sfumato.sampling.bodies.programs import gauge_by_program
+from sfumato.sampling.bodies.programs import gauge_by_program, least_norm_preimages
 from sfumato.sampling.reals import Reals, real_matrix, uniforms
 
 __all__ = ["Hull"]
@@ -138,10 +139,12 @@ class Hull:
 
 
 def gauge_by_pivots(coordinates: Frame, points: Reals) -> Reals:
-    """Walk from point to point over the facets."""
+    """Walk from point to point over the facets; without a compiler, a program each."""
     out = np.zeros(len(points))
     some = np.flatnonzero(points.any(axis=1))
-    if some.size:
+    if some.size and not compiled():
+        out[some] = gauge_by_program(coordinates.columns, points[some])
+    elif some.size:
         state = facets.locate(coordinates.columns, start(coordinates))
         found = np.empty(some.size)
         facets.gauges(coordinates.columns, state, np.ascontiguousarray(points[some]), found)
@@ -154,6 +157,8 @@ def gauge_by_pivots(coordinates: Frame, points: Reals) -> Reals:
 
 def preimages_by_pivots(coordinates: Frame, points: Reals) -> Reals:
     """For each row z a basic x with columns @ x about z and sum |x_i| the gauge."""
+    if not compiled():
+        return least_norm_preimages(coordinates.columns, points, 1.0)
     out = np.zeros((len(points), coordinates.columns.shape[1]))
     state = facets.locate(coordinates.columns, start(coordinates))
     gauge = np.empty(1)

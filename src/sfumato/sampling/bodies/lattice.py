@@ -20,7 +20,7 @@ from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies.body import ORDERS, Body, body_noise
 from sfumato.sampling.bodies.hull import Hull
 from sfumato.sampling.bodies.knorm import knorm, sampler
-from sfumato.sampling.bodies.sum_zero import SumZeroNoise
+from sfumato.sampling.bodies.sum_zero import OneOfSumZero, SumZeroNoise
 from sfumato.sampling.cube import CubeNoise
 from sfumato.sampling.laplace import DiscreteLaplace
 from sfumato.sampling.reals import Reals
@@ -61,18 +61,22 @@ class LatticeNoise:
     @property
     def variances(self) -> Reals:
         """Of each coordinate."""
-        if isinstance(self.law, SumZeroNoise):
-            return np.asarray((_simulated(self) ** 2).mean(axis=0))
-        one = self.law.variance
+        one = OneOfSumZero(self.law).variance if isinstance(self.law, SumZeroNoise) else self.law.variance
         if self.matrix is None:
             return np.full(self.degrees, one)
         return np.asarray(one * (self.matrix.astype(np.float64) ** 2).sum(axis=1))
 
     def margins(self, beta: float) -> Reals:
         """For each coordinate a distance exceeded with probability at most beta."""
-        if self.matrix is None and not isinstance(self.law, SumZeroNoise):
-            return np.full(self.degrees, float(self.law.quantile(beta)))
+        if self.matrix is None:
+            return np.full(self.degrees, float(self._quantile(beta)))
         return margins(_simulated(self), beta)
+
+    def _quantile(self, beta: float) -> int:
+        """Of one coordinate."""
+        if isinstance(self.law, CubeNoise):
+            return self.law.coordinate_quantile(beta)
+        return (OneOfSumZero(self.law) if isinstance(self.law, SumZeroNoise) else self.law).quantile(beta)
 
     def mean_norm(self, norm: str) -> float:
         """E ||Z||, simulated from a fixed seed."""
@@ -85,6 +89,7 @@ class RoundedNoise:
 
     body: Body
     rate: float
+    patient: bool = False  # a hull is drawn by rejection, however rare the points that are kept
 
     exact = False
 
@@ -98,13 +103,20 @@ class RoundedNoise:
     def reals(self, count: int, rng: Rng) -> Reals:
         """The same before rounding."""
         if isinstance(self.body, Hull):
-            return knorm(self.body, self.rate, count, rng)[0]
+            return knorm(self.body, self.rate, count, rng, method=self.method)[0]
         return body_noise(self.body, self.rate, count, rng)
+
+    @property
+    def method(self) -> str | None:
+        """How a hull is drawn; None for other bodies."""
+        if not isinstance(self.body, Hull):
+            return None
+        return "rejection" if self.patient else sampler(self.body)
 
     @property
     def mixing(self) -> bool:
         """Whether the draws come from a walk that is not proven to mix."""
-        return isinstance(self.body, Hull) and sampler(self.body) == "walk"
+        return self.method == "walk"
 
     @property
     def variances(self) -> Reals:

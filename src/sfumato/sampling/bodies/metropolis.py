@@ -17,8 +17,9 @@ from sfumato.errors import ParameterError
 from sfumato.randomness import Rng
 from sfumato.sampling.bodies import facets
 from sfumato.sampling.bodies.bouncing import unit
-from sfumato.sampling.bodies.facets import advance, aim, point, turn, workroom
+from sfumato.sampling.bodies.facets import advance, aim, point, turn
 from sfumato.sampling.bodies.hull import Hull
+from sfumato.sampling.bodies.pricing import workroom
 from sfumato.sampling.reals import Reals, normals, uniforms
 
 __all__ = ["ball_walk", "grid_walk"]
@@ -45,7 +46,7 @@ def grid_walk(hull: Hull, steps: int, step: float, rng: Rng) -> Reals:
     _check(steps, step)
     state = facets.locate(hull.frame.columns, 1e-3 * normals((rank,), rng) / math.sqrt(rank))
     out = np.empty((steps, rank))
-    grid_steps(hull.frame.columns, state, rng.words(2 * steps), step, out)
+    grid_steps(hull.frame.columns, state, rng.bits64(2 * steps), step, out)
     return np.asarray(out @ hull.frame.lift.T)
 
 

@@ -6,24 +6,28 @@ towards a point stops as soon as the gauge is known to exceed 1: the products <y
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.deferred import njit
+from sfumato.deferred import compiled, njit
 from sfumato.randomness import Rng, seeded
 from sfumato.sampling.bodies import facets
-from sfumato.sampling.bodies.facets import MOST, aim, exit_time, leave, move, point, workroom
+from sfumato.sampling.bodies.facets import MOST, aim, exit_time, leave, move, point
+from sfumato.sampling.bodies.pricing import workroom
 from sfumato.sampling.reals import Reals, gammas, normals, uniforms
 
 if TYPE_CHECKING:
     from sfumato.sampling.bodies.hull import Hull
 
-__all__ = ["acceptance", "draw"]
+__all__ = ["acceptance", "affordable", "draw"]
 
 PILOT = 1000  # proposals from which the acceptance is estimated
 BATCH = 2000
+DIRECTIONS = 2000  # from which a small acceptance is estimated
+PATIENCE = 2e-5  # least acceptance for one draw that must not rest on a walk: some seconds
 LARGEST = 30  # dimensions: beyond, hulls of any number of columns that can be listed fill no box
 
 
@@ -34,6 +38,23 @@ def acceptance(hull: Hull) -> float:
         return 0.0
     _, gauges = propose(hull, PILOT, seeded(0))
     return float((gauges <= 1).mean())
+
+
+@lru_cache(maxsize=32)
+def affordable(hull: Hull) -> bool:
+    """Whether one draw can wait for a point of the box that is kept, where it is rarer than `acceptance` can see.
+
+    Vol K = Vol B E ||theta||^{-d} over the sphere; a public figure of the matrix again.
+    """
+    d = hull.dimension
+    if hull.degrees < d or d > LARGEST:
+        return False
+    directions = normals((DIRECTIONS, d), seeded(0))
+    logs = -d * np.log(hull.gauge(directions / np.linalg.norm(directions, axis=1, keepdims=True)))
+    sides = 2 * np.abs(np.asarray(hull.vertices)).max(axis=1)
+    mean = float(logs.max() + np.log(np.exp(logs - logs.max()).mean()))
+    ball = d / 2 * math.log(math.pi) - math.lgamma(1 + d / 2)
+    return bool(mean + ball - np.log(sides).sum() >= math.log(PATIENCE))
 
 
 def draw(hull: Hull, count: int, rng: Rng) -> Reals:
@@ -53,7 +74,10 @@ def propose(hull: Hull, count: int, rng: Rng) -> tuple[Reals, Reals]:
     frame = hull.frame
     sides = np.abs(np.asarray(hull.vertices)).max(axis=1)
     points = (2 * uniforms((count, hull.dimension), rng) - 1) * sides
-    state = facets.locate(frame.columns, normals((frame.rank,), rng))
+    start = normals((frame.rank,), rng)
+    if not compiled():
+        return points, hull.gauge_by_program(points)
+    state = facets.locate(frame.columns, start)
     gauges = np.empty(count)
     screen(frame.columns, state, np.ascontiguousarray(points @ frame.drop.T), gauges)
     lost = np.isnan(gauges)

@@ -12,13 +12,20 @@ from typing import Any
 from sfumato.errors import SchemaError
 from sfumato.queries.linear.measurements.dense import Dense
 from sfumato.queries.linear.measurements.hierarchy import Hierarchy
+from sfumato.queries.linear.measurements.interactions import Interactions
 from sfumato.queries.linear.measurements.kronecker import Kronecker
 from sfumato.queries.linear.measurements.tables import Tables
+from sfumato.queries.linear.measurements.toeplitz import Toeplitz
 
-__all__ = ["MEASUREMENTS", "Dense", "Hierarchy", "Kronecker", "Measurement", "Tables", "measurement_from"]
+__all__ = [
+    "MEASUREMENTS", "Dense", "Hierarchy", "Interactions", "Kronecker", "Measurement", "Tables", "Toeplitz",
+    "measurement_from",
+]  # fmt: skip
 
-Measurement = Dense | Hierarchy | Tables | Kronecker
-MEASUREMENTS: dict[str, Any] = {"dense": Dense, "hierarchy": Hierarchy, "tables": Tables}
+Measurement = Dense | Hierarchy | Interactions | Kronecker | Tables | Toeplitz
+MEASUREMENTS: dict[str, Any] = {
+    "dense": Dense, "hierarchy": Hierarchy, "interactions": Interactions, "tables": Tables, "toeplitz": Toeplitz,
+}  # fmt: skip
 
 
 def measurement_from(record: Mapping[str, Any]) -> Measurement:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from sfumato.queries.linear.bodies import largest_column
 from sfumato.queries.linear.factors import Floats, Whole
 from sfumato.queries.linear.matrix import Linear
 
-__all__ = ["Axes", "Tables", "interactions", "subsets"]
+__all__ = ["Axes", "Tables", "interactions", "subsets", "table_variances"]
 
 Axes = tuple[int, ...]
 
@@ -75,12 +75,8 @@ class Tables:
     def solve(self, y: Floats) -> Floats:
         """The counts of least norm among those of least squares."""
         spread = np.zeros(self.shape)
-        start = 0
-        for axes, weight in zip(self.kept, self.weights, strict=True):
-            sizes = [n if i in axes else 1 for i, n in enumerate(self.shape)]
-            count = math.prod(sizes)
-            spread += weight * np.asarray(y[start : start + count], dtype=np.float64).reshape(sizes)
-            start += count
+        for weight, part in zip(self.weights, parts_of(y, self.shape, self.kept), strict=True):
+            spread += weight * part
         result = np.zeros(self.shape)
         for interaction in interactions(self.kept):
             part = spread
@@ -92,20 +88,7 @@ class Tables:
 
     def variances(self, linear: Linear) -> Floats:
         """For each row of a workload of tables, the variance of its answer for noise of variance one."""
-        if linear.shape != self.shape:
-            raise UnsupportedQuery("tables answer workloads over a product of their own shape")
-        found = []
-        for block, rows in zip(linear.blocks, linear.counts, strict=True):
-            axes = block.marginal()
-            if axes is None or not any(set(axes) <= set(kept) for kept in self.kept):
-                raise UnsupportedQuery("these tables do not determine the workload")
-            outside = math.prod(n for i, n in enumerate(self.shape) if i not in axes)
-            total = sum(
-                math.prod(self.shape[i] - 1 for i in interaction) * outside / self.eigenvalue(interaction)
-                for interaction in subsets(axes)
-            )
-            found.append(np.full(rows, float(block.weight) ** 2 * total / rows))
-        return np.concatenate(found)
+        return table_variances(linear, self.shape, self.eigenvalue)
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
@@ -118,6 +101,16 @@ class Tables:
         return cls(tuple(record["shape"]), tuple(tuple(axes) for axes in record["kept"]), tuple(record["weights"]))
 
 
+def parts_of(y: Floats, shape: tuple[int, ...], kept: tuple[Axes, ...]) -> Iterator[Floats]:
+    """Tables that stand one after the other, each with its own axes kept and width one on the others."""
+    start = 0
+    for axes in kept:
+        sizes = [n if i in axes else 1 for i, n in enumerate(shape)]
+        count = math.prod(sizes)
+        yield np.asarray(y[start : start + count], dtype=np.float64).reshape(sizes)
+        start += count
+
+
 def subsets(axes: Axes) -> list[Axes]:
     """All sets of some of the axes, the smaller first."""
     return [chosen for k in range(len(axes) + 1) for chosen in itertools.combinations(axes, k)]
@@ -126,3 +119,23 @@ def subsets(axes: Axes) -> list[Axes]:
 def interactions(kept: tuple[Axes, ...]) -> list[Axes]:
     """All sets of axes that lie within one of those kept."""
     return sorted({chosen for axes in kept for chosen in subsets(axes)}, key=lambda chosen: (len(chosen), chosen))
+
+
+def table_variances(linear: Linear, shape: tuple[int, ...], eigenvalue: Callable[[Axes], float]) -> Floats:
+    """For each row of a workload of tables its variance, if interactions are measured with these eigenvalues."""
+    if linear.shape != shape:
+        raise UnsupportedQuery("tables answer workloads over a product of their own shape")
+    found = []
+    for block, rows in zip(linear.blocks, linear.counts, strict=True):
+        axes = block.marginal()
+        if axes is None:
+            raise UnsupportedQuery("these tables do not determine the workload")
+        outside = math.prod(n for i, n in enumerate(shape) if i not in axes)
+        total = 0.0
+        for interaction in subsets(axes):
+            freedom, measured = math.prod(shape[i] - 1 for i in interaction), eigenvalue(interaction)
+            if freedom and not measured:
+                raise UnsupportedQuery("these tables do not determine the workload")
+            total += freedom * outside / measured if freedom else 0.0
+        found.append(np.full(rows, float(block.weight) ** 2 * total / rows))
+    return np.concatenate(found)

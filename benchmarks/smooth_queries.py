@@ -1,0 +1,153 @@
+"""Smooth queries asked of synthetic tables as sessions make them, under both adjacencies, pure at epsilon 1.
+
+Run `python benchmarks/smooth_queries.py --json [--full] [--data DIR] [--sets NAME ...]`: one JSON object per figure.
+Queries are mixtures of ten Gaussian kernels with uniform centers, of one fixed seed, at widths .5 to 10 in units where
+every column has length 2; errors are the worst over all queries, averaged over runs.  Columns are scaled by the public
+bounds of `bounds.csv`.  Beside the default stand tables made for marginals alone, for smooth queries alone, and two
+controls: the uniform cube, which reads no data, and a noisy mean of every column with a guessed spread of 0.3, which is
+told the number of rows.  Verdicts are over widths at which some query answers more than one row's worth; the others are
+listed.  Tables of one run are independent of those of another, so that ratios of few runs are themselves uncertain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
+
+import numpy as np
+import pandas as pd
+from figures import Figure
+from scipy.special import erf
+from smooth_tables import LATTICE, SETS, Queries, read, scaled
+
+import sfumato as sf
+
+WIDTHS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+DOCUMENT = ("WDBC", "CTG", "CRM", "PKS")
+GUESS = 0.3
+LONG = 30_000  # rows, beyond which fewer queries are asked
+
+
+def asked(queries: Queries, points: Any) -> Any:
+    """The means of all mixtures over the points, one row a width."""
+    centers = queries.centers.astype(np.float32)
+    squares, out = (centers**2).sum(axis=1), np.zeros((len(WIDTHS), len(centers)))
+    for start in range(0, len(points), 1000):
+        part = points[start : start + 1000].astype(np.float32)
+        own = (part**2).sum(axis=1)[:, None]
+        for first in range(0, len(centers), 1000):
+            far = np.maximum(own + squares[first : first + 1000] - 2 * part @ centers[first : first + 1000].T, 0)
+            for row, width in enumerate(WIDTHS):
+                out[row, first : first + 1000] += np.exp(far * np.float32(-0.5 / width**2)).sum(axis=0)
+    return queries.mixed(out / len(points))
+
+
+def of_cube(queries: Queries) -> Any:
+    """The means over the uniform cube, exactly."""
+    rows = []
+    for width in WIDTHS:
+        ends = sum(erf((1 + sign * queries.centers) / (2**0.5 * width)) for sign in (1, -1))
+        rows.append(np.exp(np.log((np.pi / 2) ** 0.5 * width / 2 * ends).sum(axis=1)))
+    return queries.mixed(np.array(rows))
+
+
+def of_normal(queries: Queries, mean: Any) -> Any:
+    """The means over the normal law of the guessed spread, exactly."""
+    far, variance = ((queries.centers - mean) ** 2).sum(axis=1), GUESS**2
+    rows = [(w * w / (w * w + variance)) ** (mean.size / 2) * np.exp(-far / (2 * (w * w + variance))) for w in WIDTHS]
+    return queries.mixed(np.array(rows))
+
+
+def made(x: Any, exchanged: bool, good_for: str, folder: Path) -> tuple[Any, str]:
+    """A synthetic table from a session, as points, and its mechanism."""
+    names = [f"c{place}" for place in range(x.shape[1])]
+    known = {"adjacency": sf.Replace() if exchanged else sf.AddRemove(), "size": len(x)}  # or a guess
+    schema = sf.Schema({name: sf.Interval(-1.0, 1.0, step=2 / (LATTICE - 1), missing=0.0) for name in names}, **known)
+    table = sf.read(pd.DataFrame(x, columns=names), schema=schema)
+    session = sf.Session(table, budget=sf.Pure(1.0), ledger=folder / f"{os.urandom(8).hex()}.ledger")
+    found = session.synthesize(spend=sf.Pure(1.0), good_for=good_for)
+    return found.to_pandas()[names].to_numpy(float), str(found.method["type"])
+
+
+def table_figures(data: Path, name: str, runs: int, count: int) -> Iterator[tuple[Figure, Any]]:
+    """All figures of one table, with its ratios to the noisy mean where they belong to the verdict on all tables."""
+    rows, bounds = read(data, name)
+    x = scaled(rows, *bounds.T)
+    n, d = x.shape
+    queries = Queries.random(d, count if n < LONG else max(100, count // 4))
+    truth = asked(queries, x)
+    told = truth.max(axis=1) > 1 / n
+
+    def worst(answers: Any) -> Any:
+        return np.abs(answers - truth).max(axis=1)
+
+    for exchanged in (True, False):
+        label = f"{name} ({n} x {d}), {'replace' if exchanged else 'add-remove'}"
+        noise = (2 if exchanged else 1) * d / n
+        means = [x.mean(axis=0) + np.random.default_rng(run).laplace(0, noise, d) for run in range(10)]
+        mean = np.mean([worst(of_normal(queries, np.clip(mean, -1, 1))) for mean in means], axis=0)
+        cube = worst(of_cube(queries))
+        control = np.minimum(mean, cube)
+        found, kinds = {}, {}
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in ("both", "smooth", "marginals"):
+                tables = [made(x, exchanged, kind, Path(folder)) for _ in range(runs)]
+                found[kind] = np.mean([worst(asked(queries, points)) for points, _ in tables], axis=0)
+                kinds[kind] = tables[0][1]
+        over, beside = found["both"] / control, found["both"] / np.minimum(found["smooth"], found["marginals"])
+        details = {"widths": WIDTHS, "told": told.tolist(), "runs": runs, "mechanism": kinds["both"],
+                   "noisy mean": rounded(mean), "no data": rounded(cube),
+                   **{kind: rounded(errors) for kind, errors in found.items()}}  # fmt: skip
+        print(json.dumps({"table": label, **details}), flush=True)
+        yield _most(f"{label}: worst ratio to the better control", float(over[told].max()), 1.05), None
+        figure = _most(f"{label}: worst ratio to the better of smooth and marginals", float(beside[told].max()), 1.3)
+        yield figure, None if exchanged else (found["both"] / mean)[told]
+
+
+def rounded(values: Any) -> list[float]:
+    """For reading."""
+    return [float(f"{value:.3g}") for value in values]
+
+
+def _most(name: str, value: float, target: float) -> Figure:
+    return Figure(name, value, f"at most {target:g}", value <= target)
+
+
+def measured(options: argparse.Namespace) -> Iterator[Figure]:
+    """Table by table; at the end the documents' tables together."""
+    ratios = []
+    for name in options.sets or [name for name in SETS if name != "watch" or options.full]:
+        long = name in ("Adult", "flights", "watch")
+        runs, count = (10, 10_000) if options.full else (6, 300)
+        for figure, ratio in table_figures(options.data, name, max(2, runs // 3) if long else runs, count):
+            yield figure
+            if ratio is not None and name in DOCUMENT:
+                ratios += ratio.tolist()
+    if ratios:
+        mean = float(np.exp(np.log(ratios).mean()))
+        yield _most("the documents' tables, add-remove: over the noisy mean, geometric mean", mean, 0.5)
+
+
+def main() -> None:
+    """One line a figure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--sets", nargs="*", choices=list(SETS))
+    for figure in measured(parser.parse_args()):
+        print(json.dumps(asdict(figure)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

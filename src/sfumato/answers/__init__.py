@@ -1,0 +1,1 @@
+"""Public values: what a release says, and how well."""

@@ -1,0 +1,122 @@
+"""What a release says: the public value that a question reads from a mechanism's output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.answers.statements import Accuracy
+from sfumato.errors import UnsupportedQuery
+
+__all__ = ["NO_COUNTS", "Answer", "Columns", "Read", "Units", "failure_of", "in_units", "numbers"]
+
+Columns = dict[str, list[Any]]  # a public table: its columns by name, in order
+NO_COUNTS = "only counts of rows by public keys are published as whole numbers that add up; use table()"
+Units = Callable[[float], object]  # how a column shows a number: larger ones never lower
+
+
+class Answer(Protocol):
+    """A public value with its error: computed from released numbers and public descriptions alone.
+
+    `kind` names the form of the value (estimates, items, a curve, ...), from a closed list: reports choose a picture by
+    it.  Whatever depends on a level is computed when it is asked for.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def keys(self) -> Columns:
+        """The labels of the cells by key, one for each row of `table`; empty where the whole table is one cell."""
+
+    @property
+    def measure(self) -> str:
+        """What the numbers (or items) are, for an axis."""
+
+    @property
+    def order(self) -> str:
+        """How the rows are ordered: along an `axis`, as they were `asked`, by nothing but their `size`, or `crossed`:
+        every combination of the keys' labels, then the sums over some of the keys, whose label is None.
+        """
+
+    @property
+    def step(self) -> float | None:
+        """The distance between values that the answer could have, where that says how many digits to show."""
+
+    @property
+    def value(self) -> object:
+        """A number (or item) for a single answer, else one entry for each row of `table`."""
+
+    def table(self, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The public columns: keys, then estimate, low, high (or rank and item, ...)."""
+
+    def shown(self, columns: Columns) -> Columns:
+        """The table with numbers of a column's units as that column shows them: of dates, as dates."""
+
+    def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[Any, Any]:
+        """The ends of the error bars: of each entry of `value`, or with `joint` of all at once.
+
+        An answer that has none in its own units raises `UnsupportedQuery`, and says what is known of its error.
+        """
+
+    def error(self, level: float = 0.95) -> Accuracy:
+        """What can be said of the error, now that the output is known."""
+
+    def added_up(self, level: float, joint: bool) -> Columns:
+        """The same as whole numbers whose margins agree, where rows are counted by public keys."""
+
+
+class Read:
+    """What answers share: error bars are columns of their table."""
+
+    __slots__ = ()
+
+    def is_single(self: Answer, rows: int) -> bool:
+        """Whether the answer is one value about the whole table."""
+        return rows == 1 and not self.keys
+
+    def interval(self: Answer, level: float = 0.95, *, joint: bool = False) -> tuple[Any, Any]:
+        """The ends of the error bars."""
+        columns = self.table(level, joint=joint)
+        if "low" not in columns:
+            raise UnsupportedQuery(
+                "this answer has no error bar in its own units without more data; "
+                f"what is known: {self.error(level).words()}"
+            )
+        shown = self.shown({"low": columns["low"], "high": columns["high"]})
+        low, high = shown["low"], shown["high"]
+        return (low[0], high[0]) if len(low) == 1 and not self.keys else (np.array(low), np.array(high))
+
+    def shown(self, columns: Columns) -> Columns:
+        """The table as it is."""
+        return columns
+
+    def added_up(self, level: float, joint: bool) -> Columns:
+        """Refused: there is nothing to add up."""
+        raise UnsupportedQuery(NO_COUNTS)
+
+
+def in_units(columns: Columns, names: Sequence[str], units: Units | None) -> Columns:
+    """The columns, those named in the units that they are shown in; None: numbers as they are."""
+    if units is None:
+        return columns
+    return {name: list(map(units, column)) if name in names else column for name, column in columns.items()}
+
+
+def numbers(estimates: npt.NDArray[np.float64], units: Units | None, single: bool) -> object:
+    """The estimates as they are shown, or the only one."""
+    if units is None:
+        return float(estimates[0]) if single else estimates
+    shown = [units(number) for number in estimates.tolist()]
+    return shown[0] if single else shown
+
+
+def failure_of(level: float) -> float:
+    """1 - level as a person would write it.
+
+    >>> failure_of(0.95)
+    0.05
+    """
+    return round(1 - level, 15)

@@ -1,0 +1,169 @@
+"""What a release would cost, be good at and need, in numbers: from public quantities alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from sfumato.answers.certificate import Verdict
+from sfumato.answers.smooth_errors import SmoothErrors
+from sfumato.answers.statements import Accuracy, ErrorStatement, MeanError
+from sfumato.answers.targets import Target
+from sfumato.cards import Card, Shown
+from sfumato.privacy.guarantees import Guarantee, to_record
+
+__all__ = ["Effort", "Number", "Preview"]
+
+POOR = 0.25  # of the rows of a column, moved by noise: from here on a synthetic table is hardly worth its budget
+WIDTHS = ("answer", "curve", "points", "shares", "features")  # kinds of errors that are half-widths
+Number = int | float | bool | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What releasing takes besides the engine's own reading of a file, and the numbers that belong to the kind."""
+
+    seconds: float | None = None  # of one core
+    megabytes: float | None = None
+    numbers: Mapping[str, Number] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Preview(Shown):
+    """What a release would cost and how accurate it would be: nothing is spent, no data is read.
+
+    `ranking` holds each mechanism that could answer, with its predicted error, best first; `fits` says whether what is
+    left of the budget takes it, None where no ledger was asked; `target` is what the spend was found for.
+    """
+
+    name: str
+    guarantee: Guarantee
+    mechanism: str
+    errors: tuple[Accuracy | MeanError, ...]
+    certificate: Verdict
+    ranking: tuple[tuple[str, float], ...]
+    unit: str
+    effort: Effort = Effort()
+    fits: bool | None = None
+    notice: str | None = None
+    target: Target | None = None
+    hint: str | None = None  # a declaration that would make the error much smaller, or what is wrong with the condition
+    refusal: str | None = None  # why the ledger takes no such release, whatever is left
+
+    @property
+    def half_width(self) -> float | None:
+        """The largest half-width of an error bar at 95 %; None where no such error is stated, see `reason`."""
+        last = self.errors[-1]
+        return last.most if isinstance(last, ErrorStatement) and last.kind in WIDTHS else None
+
+    @property
+    def reason(self) -> str | None:
+        """Why no half-width is stated, and what is."""
+        return self.accuracy if self.half_width is None else None
+
+    @property
+    def seconds(self) -> float | None:
+        """About how long it takes on one core, for the declared or supposed size; None where that was not measured."""
+        return self.effort.seconds
+
+    @property
+    def megabytes(self) -> float | None:
+        """About how much memory it takes."""
+        return self.effort.megabytes
+
+    @property
+    def numbers(self) -> Mapping[str, Number]:
+        """The figures that only this kind has, such as the pairs that a synthetic table measures."""
+        return self.effort.numbers
+
+    @property
+    def accuracy(self) -> str:
+        """The errors to expect, in words."""
+        return "; ".join(error.words() for error in self.errors)
+
+    def to_record(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "name": self.name,
+            "guarantee": to_record(self.guarantee),
+            "mechanism": self.mechanism,
+            "half_width": self.half_width,
+            **({} if self.target is None else {"target": self.target.to_record()}),
+            "error_in_words": self.accuracy,
+            "certificate": self.certificate.to_record(),
+            "certificate_in_words": self.certificate.words(),
+            "ranking": [{"mechanism": name, "predicted": error} for name, error in self.ranking],
+            "seconds": self.seconds,
+            "megabytes": self.megabytes,
+            "fits": self.fits,
+            **({} if self.hint is None else {"hint": self.hint}),
+            **({} if self.refusal is None else {"refusal": self.refusal}),
+            **self.numbers,
+        }
+
+    def __repr__(self) -> str:
+        fits = "" if self.fits is None else ", fits" if self.fits else ", does NOT fit"
+        return f"Preview({self.name!r}: {self.accuracy}, {self.guarantee!r}, {self.certificate.brief()}{fits})"
+
+    def card(self) -> Card:
+        """What it would cost, and how accurate it would be."""
+        facts = {"would cost": self.guarantee.words().format(unit=self.unit)}
+        if "column_noise" in self.numbers:
+            facts["measures"] = _measures(self.numbers)
+        if self.target is not None:
+            facts["target"] = self.target.words()
+        facts["error"] = self.accuracy
+        if self.hint:
+            facts["hint"] = self.hint
+        facts["certificate"] = self.certificate.words()
+        facts["mechanism"] = f"{self.mechanism}{_beside(self.mechanism, self.ranking)}"
+        if self.seconds is not None and self.megabytes is not None:
+            facts["needs"] = f"about {self.megabytes:,.0f} MB and {self.seconds:,.1f} s of one core"
+        if self.refusal is not None:
+            facts["refused"] = self.refusal
+        elif self.fits is not None:
+            facts["budget"] = f"{'fits' if self.fits else 'does NOT fit'} into what is left"
+        if self.notice:
+            facts["notice"] = self.notice
+        return Card(self.name, facts)
+
+
+def _beside(chosen: str, ranking: Sequence[tuple[str, float]]) -> str:
+    """The predicted errors of the other mechanisms, over that of the chosen one."""
+    own, others = dict(ranking).get(chosen, 0.0), [one for one in ranking if one[0] != chosen]
+    if not (others and 0 < own < math.inf):
+        return ""
+    return f" (predicted error 1; {', '.join(f'{name} {error / own:.3g}' for name, error in others)})"
+
+
+def _measures(numbers: Mapping[str, Number]) -> str:
+    """What a synthetic table measures, and how well."""
+    supposed = "" if numbers["declared"] else " (supposed: declare size= in the schema)"
+    rows = f"for {numbers['size']:,} rows{supposed}: "
+    smooth = SmoothErrors.within(numbers)
+    beside = "" if smooth is None else f"; {smooth.words()}"
+    if "queries" in numbers:
+        beside += (
+            f"; of the {numbers['queries']:,} queries of the workload about {numbers['answered']:,} are measured, each "
+            f"number with noise of a standard deviation of about {numbers['answer_noise']:.2g} of the rows"
+        )
+    if numbers["smooth"]:
+        return f"{rows}moments of all columns together, and too few rows for the shares of single values{beside}"
+    pairs, noise = numbers["pairs"], numbers["column_noise"]
+    assert isinstance(noise, float)
+    relations = (
+        f"pays for measuring {pairs} of {numbers['among']} pairs"
+        if pairs
+        else "pays for measuring no pair: columns would be independent of one another"
+    )
+    most = "" if pairs else "at most "  # what pairs do not take is spent on the columns, too
+    moved = (
+        "noise outweighs the counts of a column"
+        if noise >= 1
+        else f"noise moves the counts of a column by {most}{noise:.3f} in total variation on average"
+    )
+    worth = "; a table this noisy is hardly worth its budget: ask for the few numbers you need instead, or spend more"
+    poor = worth if noise >= POOR else ""
+    return f"{rows}{moved}, before smoothing; the budget {relations}{poor}{beside}"

@@ -1,0 +1,95 @@
+r"""Chains under (epsilon, delta): what is held may be passed on at the rate e^-epsilon, up to a cap that costs delta.
+
+For pure mechanisms the levels are those of the two-sided geometric law followed by the best guess from its output,
+which no pure mechanism beats on average [GhoshRoughgardenSundararajan2012].  Proof: docs/proofs/bounds-posterior.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.bounds.line.passing import Guess
+
+__all__ = ["Ratios", "equalizing_prior", "geometric_guess"]
+
+Array = npt.NDArray[np.float64]
+ROUNDS = 200  # of the prior's improvement
+EVEN = 1e-3  # how far apart the tables' errors may stay
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Of what a table holds, e^-epsilon times as much or less is passed on, at most its cap; delta times the most."""
+
+    epsilon: float
+    delta: float
+    caps: Array
+    price: float = 0.0
+
+    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, Array, float]:
+        """See `Rule`; who holds less than nothing passes on what it would with nothing."""
+        passed = np.minimum(
+            math.exp(-self.epsilon) * np.maximum(held - min(0.0, float(held.min())), 0.0), self.caps[table]
+        )
+        return passed, held, self.delta * float(passed.max())
+
+
+def geometric_guess(epsilon: float, answers: Array, prior: Array) -> Guess:
+    """Where the two-sided geometric law's outputs, guessed from in the best way, leave nothing at their roots."""
+    centers, spreads = _guesses(epsilon, answers, prior)
+    return Guess(centers, _unsmoothed(epsilon, spreads))
+
+
+def equalizing_prior(epsilon: float, answers: Array) -> Array:
+    """A prior near the worst for the geometric law of epsilon: under it the tables' mean squares are about the same."""
+    places = (np.arange(len(answers)) + 0.5) / len(answers)
+    prior = (np.sin(np.pi * places) ** 2 + 1e-3) / np.gradient(answers) ** 2
+    prior /= prior.sum()
+    best, kept = 0.0, prior
+    law = _unsmoothed(epsilon, np.ones(len(answers)))
+    for _ in range(ROUNDS):
+        centers, _ = _guesses(epsilon, answers, prior)
+        moments = _smoothed(epsilon, np.stack([law, law * centers, law * centers**2], axis=1))
+        errors = np.maximum(moments[:, 2] - 2 * answers * moments[:, 1] + answers**2 * moments[:, 0], 1e-300)
+        mean = float(prior @ errors)
+        if mean > best:
+            best, kept = mean, prior
+        if errors.max() < mean * (1 + EVEN):
+            break
+        prior = prior * (errors / mean) ** 0.7
+        prior /= prior.sum()
+    return kept
+
+
+def _guesses(epsilon: float, answers: Array, prior: Array) -> tuple[Array, Array]:
+    """Of each output of the geometric law: the mean of the answers given it, and its mass times their variance."""
+    moments = _smoothed(epsilon, np.stack([prior, prior * answers, prior * answers**2], axis=1))
+    centers = moments[:, 1] / moments[:, 0]
+    return centers, moments[:, 2] - moments[:, 1] * centers
+
+
+def _smoothed(epsilon: float, values: Array) -> Array:
+    """The sums of e^-epsilon|t - k| times the values, by its inverse, which has three diagonals."""
+    from scipy.linalg.lapack import dptsv  # scipy: only when asked
+
+    decay = math.exp(-epsilon)
+    diagonal = np.full(len(values), 1 + decay**2)
+    diagonal[[0, -1]] = 1.0
+    *_, solved, failed = dptsv(diagonal, np.full(len(values) - 1, -decay), values)
+    if failed:
+        raise np.linalg.LinAlgError("the tables' smoothing is singular")
+    smoothed: Array = solved * -math.expm1(-2 * epsilon)
+    return smoothed
+
+
+def _unsmoothed(epsilon: float, values: Array) -> Array:
+    decay = math.exp(-epsilon)
+    inverse = values * (1 + decay**2)
+    inverse[[0, -1]] = values[[0, -1]]
+    inverse[1:] -= decay * values[:-1]
+    inverse[:-1] -= decay * values[1:]
+    return inverse / -math.expm1(-2 * epsilon)

@@ -1,0 +1,78 @@
+"""The preview of a plan: cost, error and certificate of every release, and the total; nothing is spent."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from sfumato.cli.answers import PAID, price
+from sfumato.cli.console import console, print_json, table
+from sfumato.orders import Preview, previewed
+from sfumato.plans import Plan, read_plan
+from sfumato.plans.joint import part_previews
+from sfumato.plans.outlook import Outlook, fit, outlook, settled
+from sfumato.privacy.guarantees import to_record
+from sfumato.report.answers import cost
+
+__all__ = ["run"]
+
+
+def run(path: Path, as_json: bool, version: str | None = None) -> None:
+    """Print the preview; exit code 3 when the plan does not fit its budget."""
+    plan = read_plan(path, version)
+    seen = outlook(plan)
+    plan = seen.plan
+    shown: list[Preview] = []
+    for one in plan.releases:
+        order = seen.orders.get(one.name) or settled(plan, one)
+        shown += [previewed(order, plan.schema), *part_previews(order, one, plan, seen.asked)]
+    if as_json:
+        print_json(_record(plan, shown, seen))
+    else:
+        _print(plan, shown, seen, version)
+    fit(plan, seen)
+
+
+def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None) -> None:
+    out = console()
+    whole = table("release", "cost", "error to expect (95%)", "certificate", "mechanism", fold=True)
+    inside = {name for one in plan.releases for name, _ in one.members}
+    for preview in shown:
+        whole.add_row(
+            preview.name,
+            price(preview.name, preview.guarantee, seen.times, seen.paid) if preview.name not in inside else PAID,
+            "\n".join((*(error.words(probability=False) for error in preview.errors), *_target(preview))),
+            preview.certificate.brief(),
+            preview.mechanism,
+        )
+    out.print(f"{plan.schema.dataset}: protects against {plan.schema.words()}")
+    out.print(whole)
+    out.print(f"spent so far {cost(seen.before)}; after this plan {cost(seen.after)}; budget {cost(plan.budget)}")
+    out.print(seen.free or seen.offer.words())
+    if seen.division is not None:
+        out.print(seen.division.words())
+    if seen.is_new:
+        out.print(f"There is no ledger {plan.ledger} yet: publishing starts it, with the whole budget to spend")
+    asked = "" if version is None else f" --version {shlex.quote(version)}"
+    out.print(f"Nothing was spent and no data was read.  To release: sfumato publish {plan.path}{asked}")
+
+
+def _target(preview: Preview) -> tuple[str, ...]:
+    """What was asked for, and what a declaration would gain."""
+    hint = () if preview.hint is None else (preview.hint,)
+    return hint if preview.target is None else (f"asked for: {preview.target.words()}", *hint)
+
+
+def _record(plan: Plan, shown: list[Preview], seen: Outlook) -> dict[str, Any]:
+    return {
+        "dataset": plan.schema.dataset,
+        "unit": plan.schema.words(),
+        "releases": [{**preview.to_record(), "stored": seen.times.get(preview.name)} for preview in shown],
+        "spent": to_record(seen.before),
+        "after": to_record(seen.after),
+        "budget": to_record(plan.budget),
+        "fits": seen.refused is None,
+        "new_ledger": seen.is_new,
+        **({} if seen.division is None else {"division": seen.division.to_record()}),
+    }

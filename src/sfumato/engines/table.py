@@ -1,0 +1,260 @@
+"""Exact answers, computed where the data lives: an Ibis backend does the work, whole numbers come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import ibis
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato import arguments
+from sfumato.cards import Card, Shown
+from sfumato.engines.backends import executed, streamed
+from sfumato.engines.canary import trusted
+from sfumato.engines.coercion import check_declared
+from sfumato.engines.compilation import LIMB, compiled, limbs
+from sfumato.engines.positions import found, labelled
+from sfumato.engines.rows import Bounded, form_of
+from sfumato.errors import EngineError, ParameterError, SchemaError, SfumatoError
+from sfumato.privacy.adjacency import Person
+from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
+from sfumato.queries.formulas import formula
+from sfumato.queries.grouping import Cells
+from sfumato.queries.predicates import Predicate
+from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Points, Sets
+from sfumato.spaces.schema import Schema
+from sfumato.visible import visible
+
+__all__ = ["Counted", "Table"]
+
+EXACT = 2**53  # whole numbers below it are exact as floats
+BATCH, LEAST_BATCH = 1 << 16, 1 << 13  # rows held at a time where rows are needed
+BATCH_VALUES = 1 << 22  # of all columns together
+MOST_BITS = 62  # items of a set that travels as a whole number
+
+WITHHELD = (
+    "the engine could not compute this answer (its message is withheld, since it may hold "
+    "data); check that the table is readable and fits its declared types"
+)
+
+Whole = npt.NDArray[Any]  # whole numbers: int64, or Python's own where they may be larger
+Counted = tuple[Whole, Whole, Whole]  # cells, values, counts
+Batch = tuple[Whole, dict[str, Whole]]  # whose rows they are, where that is asked, and their columns
+
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Shown):
+    """A sensitive table behind its schema.  Only whole numbers per public cell come out of `answer`.
+
+    `source` is any Ibis table expression; its backend is the engine.
+    """
+
+    source: ibis.Table
+    schema: Schema
+    _bounded: Bounded = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        arguments.instance("schema", self.schema, Schema, "a Schema(...)")
+        if not isinstance(self.source, ibis.Table):
+            raise ParameterError("source must be an Ibis table; open files and frames with sfumato.read(...)")
+        trusted(self.source.get_backend())
+        for name in self.schema.derived:
+            formula(self.schema, name)  # refuses what cannot be computed
+        check_declared(self.schema, dict(self.source.schema().items()))
+        if self.schema.fixed_size is not None:
+            self._compare(self.schema.fixed_size)
+
+    def _compare(self, declared: int) -> None:
+        """Under replacement the number of rows is public, and everything relies on the declared one."""
+        found = int(self.answer(Aggregation(None, Cells(()), (Measure(None),)))[0, 0])
+        if found != declared:
+            raise SchemaError(
+                f"size={declared} is declared, but the table has {found} rows; under replacement the number of rows is "
+                f"public and must be exact: declare size={found}, or protect against adding and removing rows"
+            )
+
+    def __repr__(self) -> str:
+        return f"Table({self.schema.dataset!r}, columns: {', '.join(self.schema.columns)})"
+
+    def card(self) -> Card:
+        """What is declared of the table: nothing of the data."""
+        rows = [(visible(name), visible(repr(space))) for name, space in self.schema.columns.items()]
+        size = {} if self.schema.size is None else {"size": f"{self.schema.size:,}, declared"}
+        return Card(visible(self.schema.dataset), {"protects": self.schema.words(), **size}, ("column", "space"), rows)
+
+    def under(self, schema: Schema) -> Table:
+        """The same table as a question sees it that has its own limits on what counts of one person."""
+        return self if schema == self.schema else replace(self, schema=schema)
+
+    def answer(self, statistic: Statistic) -> Any:
+        """The exact, secret answer.  Whatever the engine raises is replaced by one generic error."""
+        answer = self._computed(statistic)
+        if answer is None:  # raised out here, so that the engine's own error is not its context
+            raise EngineError(WITHHELD)
+        return answer
+
+    def rows(self, columns: Sequence[str], where: Predicate | None = None) -> Iterator[dict[str, Whole]]:
+        """The coerced, bounded rows in batches of whole numbers, -1 where missing; for the few that need them.
+
+        The order of rows is the engine's own.  `where` is bound to the schema.
+        """
+        return (batch for _, batch in self._read(Rows(where, self._readable(columns))))
+
+    def persons(self, columns: Sequence[str]) -> Iterator[tuple[Whole, dict[str, Whole]]]:
+        """The same rows, those of each person together: the number of each row's person, and the batch.
+
+        Persons are numbered in the order of their identifiers, and may go on in the next batch.
+        """
+        if not isinstance(self.schema.unit, Person):
+            raise SchemaError("rows have no persons here; declare unit=Person(column, rows)")
+        return self._read(Rows(None, self._readable(columns), together=True))
+
+    def _readable(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """The columns, each once; those that are not read row by row are refused."""
+        wanted = tuple(dict.fromkeys(columns))
+        for name in wanted:
+            space = self.schema.space(name)
+            form = space.form
+            large = form is not None and form.listed and len(form.labels or ()) > MOST_BITS
+            if large or type(form) not in READ:
+                raise SchemaError(
+                    f"column {name!r} must hold numbers, categories, curves, arrays or sets of at most {MOST_BITS} "
+                    "items to be read row by row"
+                )
+            if space.curve is not None and isinstance(self.schema.unit, Person):
+                raise SchemaError(f"curves such as {name!r} are read one row a unit; protect rows, or name each point")
+        return wanted
+
+    def _read(self, statistic: Rows) -> Iterator[Batch]:
+        batches = self._batches(statistic)
+        while True:
+            batch = _next(batches)
+            if batch is None:
+                raise EngineError(WITHHELD)
+            if not batch[1]:
+                return
+            yield batch
+
+    def _batches(self, statistic: Rows) -> Iterator[Batch]:
+        forms = {name: form_of(self.schema, name) for name in statistic.columns}
+        ways = {name: READ[type(form)] for name, form in forms.items()}
+        if self.source.get_backend().name == "duckdb":  # which hands out labels
+            ways |= {name: found for name, form in forms.items() if labelled(form)}
+        size = max(LEAST_BATCH, min(BATCH, BATCH_VALUES // max(1, len(forms))))
+        for batch in streamed(self._expression(statistic), size):
+            persons = _whole(batch["person"]) if statistic.together else NOBODY
+            yield persons, {name: ways[name](batch[f"value{i}"], form) for i, (name, form) in enumerate(forms.items())}
+
+    def _expression(self, statistic: Statistic, real: bool = False) -> ibis.Table:
+        return compiled(statistic, self.schema, self.source, real, self._bounded)
+
+    def _computed(self, statistic: Statistic) -> Any:
+        try:
+            if isinstance(statistic, Aggregation):
+                return self._added(statistic)
+            result = executed(self._expression(statistic))
+            if isinstance(statistic, Frequencies):
+                return _counted(result, statistic, self.schema)
+            assert isinstance(statistic, Distinct)
+            return result["value"].to_pylist(), _whole(result["count"])
+        except SfumatoError:
+            raise
+        except Exception:
+            return None
+
+    def _added(self, statistic: Aggregation) -> Whole:
+        """Sums of floats where they are exact, which is faster; else sums of integers in limbs."""
+        counted = {measure.column for measure in statistic.measures if measure.power == 0}
+        real = all(measure.is_plain and measure.column in counted for measure in statistic.measures)
+        result = executed(self._expression(statistic, real))
+        if not _exact(result, statistic, self.schema):
+            result = executed(self._expression(statistic))
+        return _totals(result, statistic, self.schema)
+
+
+def _next(batches: Iterator[Batch]) -> Batch | None:
+    """The next batch; empty at the end, None if anything failed."""
+    try:
+        return next(batches, (NOBODY, {}))
+    except Exception:
+        return None
+
+
+def _exact(result: pa.Table, statistic: Aggregation, schema: Schema) -> bool:
+    """Whether every sum of floats stayed below 2^53, by the counts of what was added up."""
+    for i, measure in enumerate(statistic.measures):
+        if pa.types.is_floating(result[f"sum{i}_0"].type):
+            counted = statistic.measures.index(Measure(measure.column))
+            most = int(_whole(result[f"sum{counted}_0"]).max(initial=0))
+            if most * schema.lattice(measure.column or "").width ** measure.power >= EXACT:
+                return False
+    return True
+
+
+def _totals(result: pa.Table, statistic: Aggregation, schema: Schema) -> Whole:
+    """An object array of Python integers, of shape (measures, cells)."""
+    places = _cell_numbers(result, statistic.cells)
+    totals = np.zeros((len(statistic.measures), statistic.cells.count), dtype=object)
+    for i, measure in enumerate(statistic.measures):
+        real = pa.types.is_floating(result[f"sum{i}_0"].type)
+        parts = [_whole(result[f"sum{i}_{j}"]).astype(object) for j in range(1 if real else limbs(measure, schema))]
+        totals[i, places] = sum(part << (LIMB * j) for j, part in enumerate(parts))
+    return totals
+
+
+def _counted(result: pa.Table, statistic: Frequencies, schema: Schema) -> Counted:
+    lattice = None if statistic.column is None else schema.space(statistic.column).lattice
+    values = _whole(result["value"]) + (0 if lattice is None else lattice.low)
+    return _cell_numbers(result, statistic.cells), values, _whole(result["count"])
+
+
+def _cell_numbers(result: pa.Table, cells: Cells) -> Whole:
+    """Each answer row's place among the cells."""
+    places = [_whole(result[f"key{i}"]) for i in range(len(cells.keys))]
+    return np.ravel_multi_index(places, cells.shape) if places else np.zeros(result.num_rows, dtype=np.int64)
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> Whole:
+    """Whole numbers; the sum of nothing is 0.  Sums beyond 64 bits arrive as decimals and stay Python's integers."""
+    if pa.types.is_decimal(column.type):
+        held = pc.fill_null(column, pa.scalar(0, column.type))
+        largest = pc.max(pc.abs(held)).as_py() or 0
+        if largest >= 2**63:
+            return np.array([int(value) for value in held.to_pylist()], dtype=object)
+        return np.asarray(pc.cast(held, pa.int64()).to_numpy())
+    return np.asarray(pc.fill_null(column, 0).to_numpy().astype(np.int64))
+
+
+def _points(column: pa.Array, form: Points) -> Whole:
+    """A row of lattice indices for each curve, -1 where a point is missing; all of them where the length is wrong."""
+    lengths = pc.fill_null(pc.list_value_length(column), -1).to_numpy(zero_copy_only=False)
+    fitting = lengths == len(form.points)
+    held = pc.list_flatten(column.filter(pa.array(fitting))).to_numpy(zero_copy_only=False).astype(np.float64)
+    found = np.full((len(lengths), len(form.points)), -1, dtype=np.int64)
+    found[fitting] = form.lattice.places(held).reshape(-1, len(form.points))
+    return found
+
+
+def _entries(column: pa.Array, form: Entries) -> Whole:
+    """A row of lattice indices for each array, -1 where it is missing."""
+    present = column.is_valid().to_numpy(zero_copy_only=False)
+    found = np.full((len(present), form.size), -1, dtype=np.int64)
+    found[present] = pc.list_flatten(column).to_numpy(zero_copy_only=False).reshape(-1, form.size)
+    return found
+
+
+# A column of a batch as whole numbers.
+READ: dict[type[Form] | type[None], Callable[..., Whole]] = {
+    Numbers: lambda column, _: _whole(column),
+    Labels: lambda column, _: _whole(column),
+    Sets: lambda column, form: form.bits(column),
+    Points: _points,
+    Entries: _entries,
+}

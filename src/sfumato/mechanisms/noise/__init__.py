@@ -1,0 +1,1 @@
+"""Noise on vectors of whole numbers."""

@@ -1,0 +1,107 @@
+"""What can publish a whole table: the mechanisms for each question whose answer is rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms.mechanism import Mechanism
+from sfumato.mechanisms.sanitized import Sanitization
+from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
+from sfumato.mechanisms.synthetic.marginals.budget import first_scales
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.mechanisms.synthetic.net import Net
+from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
+from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
+from sfumato.mechanisms.synthetic.small_database import SmallDatabase
+from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
+from sfumato.mechanisms.synthetic.workload.mechanism import WorkloadSynthesis
+from sfumato.privacy.guarantees import Guarantee
+from sfumato.queries.sanitized import SanitizedRows
+from sfumato.queries.small_database import CountingQueries
+from sfumato.queries.synthetic import SyntheticRows
+from sfumato.queries.trigonometric import SmoothRows
+
+__all__ = ["counting_mechanisms", "sanitizing_mechanisms", "smooth_mechanisms", "synthetic_mechanisms"]
+
+# What moments get beside marginals: smooth queries and counts feel every part of a pure budget, so tables of numbers
+# alone divide it evenly; with normal noise, and with categories, a tenth is enough.
+LARGE, SMALL = Fraction(1, 2), Fraction(1, 10)
+# Noise of a count, as a part of the rows: below JOINING marginals know the moments well enough and lose by being
+# moved onto them; beyond DROWNED moments alone say as much of every column, and more of all of them.
+JOINING, DROWNED, DROWNED_PURE = 0.002, 0.03, 0.001
+MANY = 10  # columns, below which moments alone would tell too little of any of them
+
+Candidates = Iterator[Callable[[], tuple[Mechanism, float]]]  # each with its predicted error
+
+
+def synthetic_mechanisms(question: SyntheticRows, target: Guarantee) -> Candidates:
+    """What suits the queries that the table should be good for, by public quantities alone."""
+    if question.person is not None:
+        persons = PersonSynthesis.calibrate(question, target)
+        yield lambda: (persons, persons.predicted(question.supposed_persons)[0])
+        return
+    marginal = MarginalSynthesis.calibrate(question, target)
+    size = question.supposed_size
+    if question.goals:
+        answering = WorkloadSynthesis.calibrate(question, target)
+        yield lambda: (answering, answering.predicted(size)[0])
+        return
+    if question.good_for == "marginals":
+        yield lambda: (marginal, marginal.predicted(size)[0])
+        return
+    if question.good_for == "smooth":
+        yield lambda: _smooth(question, target)
+        return
+    chosen: tuple[Mechanism, float]
+    numbers, noise = all(column.ordered for column in question.levels), _noise(marginal)
+    divided = numbers and not target.takes_normal
+    try:
+        many = len(question.levels) >= MANY and question.schema.size is not None
+        if numbers and many and noise > (DROWNED_PURE if divided else DROWNED):
+            chosen = _smooth(question, target)
+        elif divided or noise > JOINING:
+            both = JoinedSynthesis.calibrate(question, target, LARGE if divided else SMALL)
+            chosen = (both, both.predicted())
+        else:
+            chosen = (marginal, marginal.predicted(size)[0])
+    except (ParameterError, UnsupportedQuery):  # too few numbers, or noise beyond what the samplers reach
+        chosen = (marginal, marginal.predicted(size)[0])
+    yield lambda: chosen
+
+
+def _noise(marginal: MarginalSynthesis) -> float:
+    """The noise of a level's count, as a part of the rows, if marginals were measured alone."""
+    scales = first_scales(marginal.noise, marginal.for_rows, marginal.columns)
+    most = max(marginal.noise.law(scale).variance for scale in scales)
+    return float(most**0.5) / marginal.query.supposed_size
+
+
+def _smooth(question: SyntheticRows, target: Guarantee) -> tuple[Mechanism, float]:
+    """Moments alone."""
+    if question.schema.fixed_size is None:
+        counting = JoinedSynthesis.calibrate(question, target, Fraction(1))
+        return counting, counting.predicted()
+    smooth = NumericSynthesis.calibrate(question, target)
+    return smooth, smooth.error()
+
+
+def sanitizing_mechanisms(question: SanitizedRows, target: Guarantee) -> Candidates:
+    """The one randomizer of records, by the mean distance of a record."""
+    yield lambda: _by_error(Sanitization.calibrate(question, target))
+
+
+def smooth_mechanisms(question: SmoothRows, target: Guarantee) -> Candidates:
+    """The trigonometric mechanism, by the error of a feature's sum."""
+    yield lambda: _by_error(Trigonometric.calibrate(question, target))
+
+
+def counting_mechanisms(question: CountingQueries, target: Guarantee) -> Candidates:
+    """The net of the given candidates, or all small databases, by how far the choice can miss the best of them."""
+    chosen = SmallDatabase if question.candidates is None else Net
+    yield lambda: _by_error(chosen.calibrate(question, target))
+
+
+def _by_error(mechanism: Mechanism) -> tuple[Mechanism, float]:
+    return mechanism, mechanism.error()

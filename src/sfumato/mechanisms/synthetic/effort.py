@@ -1,0 +1,152 @@
+"""What releasing takes, and the figures that belong to a mechanism: a table by stored name, all from public quantities.
+
+Seconds are of one core, measured once on tables of several sizes and checked on others; what is not listed was not
+measured, and nothing is said of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from sfumato.answers.preview import Effort, Number
+from sfumato.answers.smooth_errors import SmoothErrors
+from sfumato.mechanisms.sanitized import Sanitization
+from sfumato.mechanisms.synthetic.joined import AT_ONCE, JoinedSynthesis
+from sfumato.mechanisms.synthetic.marginals.budget import rounds_of
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.mechanisms.synthetic.marginals.room import LARGEST_TREE
+from sfumato.mechanisms.synthetic.net import Net
+from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
+from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
+from sfumato.mechanisms.synthetic.small_database import SmallDatabase
+from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
+from sfumato.mechanisms.synthetic.workload.mechanism import AT_ONCE as POOL
+from sfumato.mechanisms.synthetic.workload.mechanism import ROOM, WorkloadSynthesis
+from sfumato.mechanisms.synthetic.workload.rounds import MOST_ROUNDS
+from sfumato.queries.synthetic import SyntheticRows
+
+__all__ = ["effort"]
+
+# Seconds of one core, measured on tables of 3 to 60 columns and 300 to 400,000 rows: what every run takes, a round of
+# fitting for each pair of columns up to a whole tree, a column, a value read, a value of a pair counted, a pair scored,
+# a pair weighed before a choice.
+START, ROUND, WHOLE = 0.15, 1e-3, 0.85
+COLUMN, VALUE, COUPLE, SCORE, CHOICE = 0.012, 2e-7, 1e-7, 2.3e-4, 1.6e-5
+SETTLING, FEATURE, FITTING = 0.4, 2e-8, 20  # of moments: in all, a feature of a row, and how often fits read it
+WALK = 4e-6  # a value of a row that is drawn given its person
+ANSWER = 8e-9  # of a workload: a row that a query is asked of
+GROUPS = 16  # of a column's levels at most, in pairs
+
+
+class Named(Protocol):
+    """A mechanism, as far as its stored name is wanted."""
+
+    def to_record(self) -> dict[str, object]:
+        """Public parameters, under `type` the stored name."""
+
+
+def effort(mechanism: Named) -> Effort:
+    """What a mechanism needs, and its own figures."""
+    measured = EFFORTS.get(str(mechanism.to_record()["type"]))
+    return Effort() if measured is None else measured(mechanism)
+
+
+def _marginal(mechanism: MarginalSynthesis | PersonSynthesis) -> Effort:
+    question = mechanism.query
+    size, columns, made = question.supposed_size, len(question.levels), question.rows or question.supposed_size
+    noise, pairs = mechanism.predicted(size if question.person is None else question.supposed_persons)
+    pairs = min(pairs, columns * (columns - 1) // 2)  # not those with the number of a person's rows
+    couples = columns * (columns - 1) // 2 if pairs else 0
+    rounds = rounds_of(pairs, columns)
+    cells = min(LARGEST_TREE, math.prod(min(GROUPS, column.size) for column in question.levels)) if pairs else 0
+    fitting = START + rounds * min(WHOLE, ROUND * columns**2)
+    choosing = rounds * couples * SCORE + pairs * couples * CHOICE
+    seconds = fitting + choosing + COLUMN * columns + size * (VALUE * columns + 2 * COUPLE * couples)
+    memory = 8 * (256 * couples + 6 * cells + (65_536 + made) * columns)
+    return Effort(seconds, max(1.0, memory / 1e6), _synthetic(question, noise, pairs, smooth=False))
+
+
+def _smooth(mechanism: NumericSynthesis) -> Effort:
+    question = mechanism.query
+    memory = 8 * question.supposed_size * (len(question.levels) + 2)
+    numbers = _synthetic(question, 1.0, 0, smooth=True) | SmoothErrors.of(mechanism).numbers()
+    return Effort(1.0, max(1.0, memory / 1e6), numbers)
+
+
+def _joined(mechanism: JoinedSynthesis) -> Effort:
+    question, marginals = mechanism.query, mechanism.counted
+    errors = SmoothErrors.of(mechanism).numbers()
+    features = sum(part.size for part in mechanism.smooth.design.measured)
+    made = question.rows or question.supposed_size
+    seconds = SETTLING + FEATURE * features * (question.supposed_size + FITTING * made)
+    memory = 8 * features * min(made, AT_ONCE) / 1e6
+    if marginals is None:
+        return Effort(seconds, max(1.0, memory), _synthetic(question, 1.0, 0, smooth=True) | errors)
+    other = _marginal(marginals)
+    both = None if other.seconds is None else seconds + other.seconds
+    return Effort(both, memory + (other.megabytes or 0.0), {**other.numbers, **errors})
+
+
+def _persons(mechanism: PersonSynthesis) -> Effort:
+    question = mechanism.query
+    other, made = _marginal(mechanism), question.rows or question.supposed_size
+    walking = WALK * made * len(mechanism.free) if mechanism.most > 1 else 0.0
+    return Effort(None if other.seconds is None else other.seconds + walking, other.megabytes, other.numbers)
+
+
+def _workload(mechanism: WorkloadSynthesis) -> Effort:
+    question, other = mechanism.query, _marginal(mechanism.counted)
+    noise, many = mechanism.predicted(question.supposed_size)
+    asked = sum(goal.size for goal in mechanism.goals)
+    made = min(question.rows or question.supposed_size, POOL, max(1, ROOM // asked))
+    read = 3 * ANSWER * question.supposed_size * len(mechanism.goals)
+    seconds = SETTLING + read + FEATURE * (MOST_ROUNDS * asked * made + FITTING * many**2 * min(made, POOL // 10))
+    numbers = {"queries": len(mechanism.goals), "answered": many, "answer_noise": noise}
+    memory = 4 * (asked + 5 * many) * made / 1e6
+    both = None if other.seconds is None else seconds + other.seconds
+    return Effort(both, memory + (other.megabytes or 0.0), {**other.numbers, **numbers})
+
+
+def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) -> dict[str, Number]:
+    """The noise of a column in total variation, on average, and how many pairs are measured."""
+    columns = len(question.levels)
+    return {
+        "columns": columns, "size": question.supposed_size, "declared": question.schema.size is not None,
+        "column_noise": noise, "pairs": pairs, "among": columns * (columns - 1) // 2, "smooth": smooth,
+    }  # fmt: skip
+
+
+def _sanitization(mechanism: Sanitization) -> Effort:
+    """The mean error of a record in each column."""
+    errors = {f"mean_error of {error.subject}": error.amount for error in mechanism.errors()}
+    return Effort(None, None, {"columns": len(mechanism.columns), "shuffled": mechanism.shuffled is not None, **errors})
+
+
+def _trigonometric(mechanism: Trigonometric) -> Effort:
+    return Effort(None, mechanism.memory / 1e6, {"features": mechanism.features.count, "order": mechanism.order})
+
+
+def _small(mechanism: SmallDatabase) -> Effort:
+    numbers = {"queries": len(mechanism.query.matrix), "rows": mechanism.rows, "databases": mechanism.candidates}
+    return Effort(None, None, {**numbers, "steps": mechanism.steps})
+
+
+def _net(mechanism: Net) -> Effort:
+    return Effort(None, None, {
+        "queries": len(mechanism.query.matrix), "rows": mechanism.rows, "databases": len(mechanism.candidates),
+    })  # fmt: skip
+
+
+EFFORTS: dict[str, Callable[..., Effort]] = {
+    "marginal-synthesis": _marginal,
+    "smooth-synthesis": _smooth,
+    "joined-synthesis": _joined,
+    "person-synthesis": _persons,
+    "workload-synthesis": _workload,
+    "sanitization": _sanitization,
+    "trigonometric": _trigonometric,
+    "small-database": _small,
+    "net": _net,
+}

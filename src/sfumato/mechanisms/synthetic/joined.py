@@ -1,0 +1,229 @@
+r"""One table for counts and for smooth queries: marginals and moments from one budget, joined in the rows.
+
+Definition.  A fixed share of the budget measures moments of all columns of numbers together (`smooth/`), the rest
+marginals (`marginals/`); where the number of rows is not public, a part of the share counts them first.  Rows
+drawn from the model of the marginals are moved and weighted until they have the moments, and judged as others are.
+With a share of one there are no marginals, and points are fitted to the moments alone.
+
+Guarantee.   The target itself: parts are fixed fractions of it, each is met or undercut, and what is chosen from the
+noisy number of rows changes no part's cost.  Proof: docs/proofs/synthesis-joined.md.
+
+Accuracy.    None is stated: it depends on the table.  `predicted` is the worst error to expect over smooth queries of a
+width, `counted.predicted` the noise of a column; neither is a bound.
+
+Assumes.     Nothing beyond random bits: counts, sums and noise are whole numbers and the samplers exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import UnsupportedQuery
+from sfumato.mechanisms.mechanism import Answering
+from sfumato.mechanisms.synthetic.keeping import ruled
+from sfumato.mechanisms.synthetic.marginals.generation import shuffling, systematic
+from sfumato.mechanisms.synthetic.marginals.judging import judged
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.mechanisms.synthetic.marginals.noise import noisy
+from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
+from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis
+from sfumato.mechanisms.synthetic.smooth.features import BLOCKS, Reals, View
+from sfumato.mechanisms.synthetic.smooth.joining import joined
+from sfumato.numeric import floor_float
+from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure, guarantee_from, to_record
+from sfumato.progress import tell
+from sfumato.queries.encoding import Column
+from sfumato.queries.synthetic import SyntheticRows
+from sfumato.queries.view import SecretView
+from sfumato.randomness import Rng
+from sfumato.sampling import DiscreteGaussian, DiscreteLaplace
+
+__all__ = ["AT_ONCE", "JoinedSynthesis"]
+
+FEWEST = 3  # columns of numbers
+BESIDE = BLOCKS[:3]  # what is measured beside marginals, whose pairs hold the moments of higher degree
+COUNTING = Fraction(1, 8)  # of the share counts the rows, where their number is not public
+LEAST = 2000  # rows of the model, so that there are some to choose from
+LEAST_SPREAD = 1e-6  # squared, of a column in the box
+AT_ONCE = 50_000  # rows that are weighted together
+WIDTH = 3.0  # of the kernels whose error is predicted, in units where every column has length 2
+
+Measured = tuple[View, float, dict[str, Reals]]  # a view, the standard error of its center, noisy means of blocks
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSynthesis(Answering):
+    """Marginals and moments of one table; `smooth` is the plan of the moments for the declared or supposed size."""
+
+    query: SyntheticRows
+    target: Guarantee
+    share: Fraction  # of the budget, for moments
+    smooth: SmoothSynthesis
+
+    @classmethod
+    def calibrate(cls, query: SyntheticRows, target: Guarantee, share: Fraction = Fraction(1, 2)) -> JoinedSynthesis:
+        """The synthesizer that meets `target`."""
+        numbers = sum(column.ordered for column in query.levels)
+        if numbers < FEWEST or not 0 < share <= 1 or (share == 1 and numbers < len(query.levels)):
+            raise UnsupportedQuery(
+                f"good_for='smooth' needs at least {FEWEST} columns, all of them numbers; name them (columns=[...]), "
+                "or leave good_for at 'both'"
+            )
+        MarginalSynthesis.calibrate(query, target)
+        return cls(query, target, share, _plan(query, target, share, query.supposed_size))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The levels of the columns."""
+        return self.query.levels
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns whose moments are measured."""
+        return tuple(column.name for column in self.columns if column.ordered)
+
+    @property
+    def counted(self) -> MarginalSynthesis | None:
+        """The part that measures marginals."""
+        left = _whole(self.query, self.target).amount * (1 - self.share)
+        return MarginalSynthesis(self.query, _claim(self.target, left)) if left else None
+
+    @property
+    def _for_moments(self) -> Fraction:
+        """What moments get, and the number of rows."""
+        return _whole(self.query, self.target).for_rows * self.share
+
+    def guarantee(self, distance: int = 1) -> Guarantee:
+        """What one release costs between tables `distance` units apart: the target, spent in full or not."""
+        return _whole(self.query, self.target).guarantee(distance)
+
+    def error(self, beta: float = 0.05) -> float:
+        """No bound is known."""
+        return math.inf
+
+    def predicted(self, width: float = WIDTH, size: int | None = None) -> float:
+        """The worst error to expect over ten thousand mixtures of ten Gaussian kernels of this width, for a table."""
+        plan = self.smooth if size is None else _plan(self.query, self.target, self.share, size)
+        return plan.predicted(width)
+
+    def release(self, answer: SecretView, rng: Rng) -> Synthesis:
+        """The synthetic rows.  `answer` is a secret view, which is passed over up to seven times."""
+        size, whole = self.query.schema.fixed_size, _whole(self.query, self.target)
+        total = size if size is not None else self._count(answer, rng)
+        plan = _plan(self.query, self.target, self.share, total)
+        tell("measuring moments", 0.05)
+        view, center_error, moments = plan.measured(lambda: self._points(plan, answer), rng)
+        marginals, count = self.counted, whole.made(float(total))
+        if marginals is None:
+            fitted = plan.fitted(view, center_error, moments)
+            chosen = systematic(fitted.weights[np.newaxis], np.zeros(count, dtype=np.int64), shuffling(rng))
+            made = Synthesis(dict(zip(self.numbers, plan.indices(fitted.points)[chosen].T, strict=True)), float(total))
+        else:
+            drawn = synthesized(
+                answer.batches,
+                self.columns,
+                marginals.noise,
+                marginals.for_rows,
+                total,
+                lambda _: max(count, LEAST),
+                rng,
+            )
+            tell("joining", 0.9)
+            made = self._joined(plan, (view, center_error, moments), drawn, count, shuffling(rng))
+        made = ruled(self.query, made, rng)
+        tell("judging rows", 0.95)
+        rest = whole.amount - whole.for_rows
+        found = judged(answer.batches, self.columns, made.rows, float(total), made.measured, whole.noise, rest, rng)
+        off = 0.0 if size is not None else math.sqrt(self._counting_law.variance)
+        return replace(made, judged=found, total_error=off)
+
+    def _joined(
+        self, plan: SmoothSynthesis, moments: Measured, drawn: Synthesis, count: int, chance: np.random.Generator
+    ) -> Synthesis:
+        """Rows drawn from the marginals, with the moments."""
+        rows, parts = np.stack([drawn.rows[name] for name in self.numbers], axis=1), []
+        known = self._known(plan.box(rows), drawn)
+        for start in range(0, len(rows), AT_ONCE):
+            part = rows[start : start + AT_ONCE]
+            moved, chosen = joined(plan, *moments, part, known, min(count, len(part)), chance)
+            others = {name: column[start + chosen] for name, column in drawn.rows.items()}
+            parts.append({**others, **dict(zip(self.numbers, moved.T, strict=True))})
+        return replace(drawn, rows={name: np.concatenate([part[name] for part in parts]) for name in drawn.rows})
+
+    def _known(self, points: Reals, drawn: Synthesis) -> float:
+        """The variance that the noise of counts gives to a column's mean, in squares of its spread, on average."""
+        found, total = [], drawn.total or 1.0
+        noise = dict(zip((column.name for column in self.columns), drawn.column_noise, strict=True))
+        for column, own in zip((column for column in self.columns if column.ordered), points.T, strict=True):
+            _, places = np.unique(column.levels(drawn.rows[column.name]), return_index=True)
+            away = own[places] - own.mean()
+            found.append(float(away @ away) * (noise[column.name] / total) ** 2 / max(float(own.var()), LEAST_SPREAD))
+        return float(np.mean(found)) + 1 / total  # and the model errs as a sample of so many rows does, at least
+
+    def _count(self, answer: SecretView, rng: Rng) -> int:
+        """The number of rows, with noise; at least one."""
+        tell("counting rows", 0.0)
+        exact = sum(len(batch[self.columns[0].name]) for batch in answer.batches())
+        return max(1, int(noisy(np.array([exact]), self._counting_law, rng)[0]))
+
+    @property
+    def _counting_law(self) -> DiscreteGaussian | DiscreteLaplace:
+        """The noise of the number of rows, where it is not public."""
+        noise = _whole(self.query, self.target).noise
+        return noise.law(noise.scales(self._for_moments * COUNTING, [1])[0])
+
+    def _points(self, plan: SmoothSynthesis, answer: SecretView) -> Iterator[Reals]:
+        """The secret rows of the numbers, as points of the box."""
+        for batch in answer.batches():
+            yield plan.box(np.stack([np.asarray(batch[name], dtype=np.int64) for name in self.numbers], axis=1))
+
+    def to_record(self) -> dict[str, object]:
+        """Public parameters."""
+        return {
+            "type": "joined-synthesis",
+            "columns": list(self.query.columns),
+            "levels": [column.size for column in self.columns],
+            "share": str(self.share),
+            "rows": self.query.rows,
+            "target": to_record(self.target),
+        }
+
+    @classmethod
+    def from_record(cls, query: SyntheticRows, record: Mapping[str, Any]) -> JoinedSynthesis:
+        """The synthesizer of a question that `to_record` described."""
+        return cls.calibrate(query, guarantee_from(record["target"]), Fraction(record["share"]))
+
+
+def _whole(query: SyntheticRows, target: Guarantee) -> MarginalSynthesis:
+    """Marginals for the whole target: its noise, its amount and its claim are those of all parts together."""
+    return MarginalSynthesis(query, target)
+
+
+def _claim(target: Guarantee, amount: Fraction) -> Guarantee:
+    """A part of the target as a target: epsilon of a pure one, else rho."""
+    return Concentrated(floor_float(amount)) if target.takes_normal else Pure(floor_float(amount))
+
+
+def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -> SmoothSynthesis:
+    """The moments of the numbers, for a public or noisy number of rows."""
+    schema = query.schema
+    amount = _whole(query, target).for_rows * share * (1 if schema.fixed_size is not None else 1 - COUNTING)
+    goal = _claim(target, amount)
+
+    def planned(blocks: tuple[str, ...] | None) -> SmoothSynthesis:
+        return SmoothSynthesis.plan(
+            [column.points for column in query.levels if column.ordered], rows, goal,
+            adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks,
+        )  # fmt: skip
+
+    plan = planned(None)
+    if share < 1 and not set(plan.design.blocks) <= set(BESIDE):
+        plan = planned(BESIDE)
+    assert plan.guarantee().implies(goal)
+    return plan

@@ -1,0 +1,91 @@
+r"""Measurements that agree: what several tables say of one column or pair is averaged before a model is fitted.
+
+Noise makes two tables disagree about what both hold.  A model can only meet the average, and a fit finds it by driving
+the potentials of both far apart, in thousands of steps.  Least squares find it at once.  Tables of one pair are nested,
+each coarser one a merging of the finer: their sums are averaged from the finest up, and differences handed down evenly
+[HayRastogiMiklauSuciu2010].  Then each column gets the counts that fit all of its tables, weighted by their noise, and
+each table is moved by as little as gives it those sums.  Everything here works on numbers that are already public.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from sfumato.mechanisms.synthetic.marginals.estimation import Groups, Measurement, merging
+from sfumato.mechanisms.synthetic.marginals.model import Reals
+from sfumato.mechanisms.synthetic.marginals.tree import Bag
+
+__all__ = ["agreed"]
+
+
+def agreed(measurements: Sequence[Measurement], total: float) -> list[Measurement]:
+    """The same measurements with counts that agree; of every column there is one by itself, of all of its groups."""
+    places: dict[Bag, list[int]] = defaultdict(list)
+    for place in sorted(range(len(measurements)), key=lambda place: -measurements[place].counts.size):
+        places[measurements[place].columns].append(place)
+    pairs = {columns: [measurements[place] for place in held] for columns, held in places.items() if len(columns) == 2}
+    finest = [replace(tables[0], counts=_averaged(tables)) for tables in pairs.values()]
+    found = [_column(one, finest, total) if len(one.columns) == 1 else one for one in measurements]
+    alone = {one.columns[0]: one.counts for one in found if len(one.columns) == 1}
+    for table in finest:
+        rows, columns = (merging(g) @ alone[c] for g, c in zip(table.groups, table.columns, strict=True))
+        counts = _moved(table.counts, rows, columns)
+        for place in places[table.columns]:
+            sides = zip(table.groups, measurements[place].groups, strict=True)
+            left, right = (merging(_within(fine, coarse)) for fine, coarse in sides)
+            found[place] = replace(measurements[place], counts=left @ counts @ right.T)
+    return found
+
+
+def _within(fine: Groups, coarse: Groups) -> Groups:
+    """The coarser group that each finer one lies in."""
+    owner = np.zeros(int(fine.max()) + 1, dtype=np.int64)
+    owner[fine] = coarse
+    return owner
+
+
+def _averaged(tables: Sequence[Measurement]) -> Reals:
+    """The finest table of one pair, with the sums that all of its tables say together; finest first."""
+    held = [
+        (tables[0].counts, np.broadcast_to(np.asarray(tables[0].variance, dtype=np.float64), tables[0].counts.shape))
+    ]
+    merges = []
+    for finer, table in pairwise(tables):
+        left, right = (merging(_within(a, b)) for a, b in zip(finer.groups, table.groups, strict=True))
+        merges.append((left, right))
+        sums, variances = (left @ part @ right.T for part in held[-1])
+        own = np.asarray(table.variance, dtype=np.float64)
+        whole = variances + own
+        held.append(((sums * own + table.counts * variances) / whole, variances * own / whole))
+    found = held[-1][0]
+    for (counts, variances), (left, right) in zip(held[-2::-1], merges[::-1], strict=True):
+        gap = (found - left @ counts @ right.T) / (left @ variances @ right.T)
+        found = counts + variances * (left.T @ gap @ right)
+    return np.asarray(found)
+
+
+def _column(one: Measurement, pairs: Sequence[Measurement], total: float) -> Measurement:
+    """A column's counts by least squares: its own, the sums of its pairs, and the number of rows."""
+    (column,) = one.columns
+    precision = 1 / np.broadcast_to(np.asarray(one.variance, dtype=np.float64), one.counts.shape)
+    matrix, right = np.diag(precision), precision * one.counts
+    for pair in pairs:
+        if column in pair.columns:
+            axis = pair.columns.index(column)
+            merge = merging(pair.groups[axis])
+            weight = 1 / (float(np.max(pair.variance)) * pair.counts.shape[1 - axis])
+            matrix += weight * merge.T @ merge
+            right += weight * merge.T @ pair.counts.sum(axis=1 - axis)
+    found, spread = np.linalg.solve(matrix, np.stack([right, np.ones_like(right)], axis=1)).T
+    return replace(one, counts=found + spread * ((total - found.sum()) / spread.sum()))
+
+
+def _moved(table: Reals, rows: Reals, columns: Reals) -> Reals:
+    """The table nearest to this one that has these sums."""
+    off, across = rows - table.sum(axis=1), columns - table.sum(axis=0)
+    return np.asarray(table + off[:, None] / table.shape[1] + across / table.shape[0] - off.sum() / table.size)

@@ -1,0 +1,94 @@
+r"""Rows from a fitted model: systematic sampling, so that every table on the tree is met to within one row a cell.
+
+Bag by bag, rows that share the separator's levels are split among the new levels in proportion; the fractional parts
+are settled by one uniform offset, and which rows get which is random.  Levels then open into the values they stand for.
+This works on what is already public, so that its random numbers need not be exact: a generator seeded from the secure
+one draws them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.mechanisms.synthetic.marginals.model import Model, Reals, margin
+from sfumato.queries.encoding import Column
+from sfumato.randomness import Rng
+
+__all__ = ["opened", "sampled", "shuffling"]
+
+Whole = npt.NDArray[np.int64]
+
+
+def shuffling(rng: Rng) -> np.random.Generator:
+    """A fast generator for post-processing, seeded by 256 bits."""
+    return np.random.Generator(np.random.PCG64([int(word) for word in rng.bits64(4)]))
+
+
+def sampled(model: Model, rows: int, chance: np.random.Generator) -> Whole:
+    """Levels of all columns, of shape (rows, columns)."""
+    tree = model.tree
+    out = np.zeros((rows, len(tree.sizes)), dtype=np.int64)
+    for place, bag in enumerate(tree.bags):
+        shared = tree.separator(place)
+        fresh = tuple(column for column in bag if column not in shared)
+        table = margin(model.beliefs[place], bag, bag)
+        order = [bag.index(column) for column in (*shared, *fresh)]
+        given = np.transpose(table, order).reshape(tree.volume(shared), -1)
+        config = np.zeros(rows, dtype=np.int64)
+        for column in shared:
+            config = config * tree.sizes[column] + out[:, column]
+        found = systematic(given, config, chance)
+        for column in reversed(fresh):
+            found, out[:, column] = np.divmod(found, tree.sizes[column])
+    return out
+
+
+def systematic(weights: Reals, given: Whole, chance: np.random.Generator) -> Whole:
+    """For each row a cell of row `given` of `weights`: as many of each as its share says, to within one."""
+    rows = len(given)
+    totals = weights.sum(axis=1, keepdims=True)
+    shares = np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), 1.0 / weights.shape[1])
+    ends = shares.cumsum(axis=1)
+    ends[:, -1] = 1.0
+    mixed = chance.permutation(rows)
+    order = mixed[np.argsort(given[mixed], kind="stable")]
+    sizes = np.bincount(given, minlength=len(weights))
+    first = np.cumsum(sizes) - sizes
+    config = given[order]
+    rank = np.arange(rows) - first[config]
+    position = (rank + chance.random(len(weights))[config]) / sizes[config]
+    flat = (ends + np.arange(len(weights))[:, None]).ravel()
+    cell = np.searchsorted(flat, config + position, side="right") - config * weights.shape[1]
+    out = np.empty(rows, dtype=np.int64)
+    out[order] = np.clip(cell, 0, weights.shape[1] - 1)
+    return out
+
+
+def opened(groups: Whole, levels: Reals, owner: Whole, column: Column, chance: np.random.Generator) -> Whole:
+    """Indices above the lower bound (-1 for missing), from groups: first a level, in proportion, then a value."""
+    weights = np.zeros((int(owner.max()) + 1, len(levels)))
+    weights[owner, np.arange(len(levels))] = levels + 1e-9 * (levels.sum() <= 0)
+    empty = weights.sum(axis=1) <= 0
+    weights[empty] = (owner[None, :] == np.flatnonzero(empty)[:, None]).astype(np.float64)
+    level = systematic(weights, groups, chance)
+    missing = column.nullable & (level == column.size - 1)
+    if column.edges is None:
+        return np.where(missing, -1, level)
+    widths = column.widths()
+    kept = np.minimum(level, column.valued - 1)
+    inside = _inside(levels[: column.valued] / widths, kept, chance)
+    indices = np.array(column.edges)[kept] + np.minimum((inside * widths[kept]).astype(np.int64), widths[kept] - 1)
+    return np.where(missing, -1, indices)
+
+
+def _inside(density: Reals, level: Whole, chance: np.random.Generator) -> Reals:
+    """Where in its cell each value lies, from 0 to 1, by a density that is linear there and leans to the neighbors."""
+    padded = np.concatenate([density[:1], density, density[-1:]])
+    below, above = density - padded[:-2], padded[2:] - density
+    lean = np.where(below * above > 0, np.sign(below) * np.minimum(np.abs(below), np.abs(above)), 0.0)
+    slope = np.clip(np.divide(lean, density, out=np.zeros_like(density), where=density > 0), -2.0, 2.0)[level]
+    u = chance.random(len(level))
+    # the distribution function is t + slope (t^2 - t) / 2; its inverse, in a form that does not cancel at slope 0
+    start = 1 - slope / 2
+    return np.asarray(2 * u / (start + np.sqrt(start**2 + 2 * slope * u) + 1e-300))

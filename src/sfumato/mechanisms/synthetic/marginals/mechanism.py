@@ -1,0 +1,137 @@
+r"""Synthetic tables from noisy marginals, chosen where the model is worst.
+
+Definition.  A share of the budget, by the number of rows, measures every column by itself.  Smoothed, those counts say
+which levels to merge.  Then, in rounds: a model of maximum entropy is fitted to everything measured so far, the
+exponential mechanism chooses the pair (and how finely to measure it) that it fits worst, or none, and it is measured.
+Rows are drawn from the last model.  The scheme is that of [McKennaEtAl2022] with levels merged adaptively, resolutions
+chosen with the pairs, a choice of none that asks for less noise, and a fit that shrinks what noise would explain.
+
+Guarantee.   The target itself: every part is taken from what is left of it, and everything between and after the
+measurements is post-processing.  Proof: docs/proofs/synthesis-marginals.md.
+
+Accuracy.    It depends on the table, and is measured at the end (`judging.py`).  Known beforehand is the noise of each
+count (`predicted`).
+
+Assumes.     Nothing beyond random bits: counts, noise and choices are whole numbers, drawn exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sfumato.errors import UnsupportedQuery
+from sfumato.mechanisms.mechanism import Answering
+from sfumato.mechanisms.synthetic.keeping import ruled
+from sfumato.mechanisms.synthetic.marginals.budget import for_tables, foreseen
+from sfumato.mechanisms.synthetic.marginals.judging import JUDGING, judged
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, PureNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
+from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.progress import tell
+from sfumato.queries.encoding import Column
+from sfumato.queries.synthetic import SyntheticRows
+from sfumato.queries.view import SecretView
+from sfumato.randomness import Rng
+
+__all__ = ["MarginalSynthesis"]
+
+
+@dataclass(frozen=True, slots=True)
+class MarginalSynthesis(Answering):
+    """A synthesizer calibrated to a target: everything but `release` is public.
+
+    >>> from sfumato.privacy.guarantees import Concentrated
+    >>> from sfumato.queries import bind
+    >>> from sfumato.queries.synthetic import synthetic
+    >>> from sfumato.spaces import Categories, Integers
+    >>> from sfumato.spaces.schema import Schema
+    >>> people = Schema({"age": Integers(0, 99), "sex": Categories(["f", "m"])}, size=1000)
+    >>> MarginalSynthesis.calibrate(bind(synthetic(), people), Concentrated(0.1)).guarantee()
+    Concentrated(rho=0.1)
+    """
+
+    query: SyntheticRows
+    target: Guarantee
+
+    @classmethod
+    def calibrate(cls, query: SyntheticRows, target: Guarantee) -> MarginalSynthesis:
+        """The synthesizer that meets `target`."""
+        made = cls(query, target)
+        if made.amount <= 0:
+            raise UnsupportedQuery(f"a synthetic table needs epsilon > 0 or rho > 0, not {target!r}")
+        return made
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The levels of the columns."""
+        return self.query.levels
+
+    @property
+    def noise(self) -> Noise:
+        """The kind of noise: Laplace for a pure target, else Gaussian."""
+        reach = Reach.of(self.query.schema)
+        return PureNoise(reach) if self._pure else ConcentratedNoise(reach)
+
+    @property
+    def amount(self) -> Fraction:
+        """What may be spent, in the noise's own currency."""
+        return Fraction(self.target.pure_within() if self._pure else self.target.concentrated_within())
+
+    @property
+    def _pure(self) -> bool:
+        return not self.target.takes_normal
+
+    def guarantee(self, distance: int = 1) -> Guarantee:
+        """What one release costs between tables `distance` units apart: `amount`, spent in full or not."""
+        claim = self.target if self._pure else self.target.at_rho(float(self.amount))
+        return claim.group(distance)
+
+    def error(self, beta: float = 0.05) -> float:
+        """No bound is known."""
+        return math.inf
+
+    def release(self, answer: SecretView, rng: Rng) -> Synthesis:
+        """The synthetic rows.  `answer` is a secret view, which is passed over three times."""
+        size = self.query.schema.fixed_size
+        made = synthesized(answer.batches, self.columns, self.noise, self.for_rows, size, self.made, rng)
+        made = ruled(self.query, made, rng)
+        tell("judging rows", 0.95)
+        rest = self.amount - self.for_rows
+        total = made.total or 1.0
+        found = judged(answer.batches, self.columns, made.rows, total, made.measured, self.noise, rest, rng)
+        return replace(made, judged=found)
+
+    @property
+    def for_rows(self) -> Fraction:
+        """What is spent until the rows are made; the rest judges them."""
+        return self.amount * (1 - JUDGING)
+
+    def made(self, total: float) -> int:
+        """How many rows to make of a table that has about `total`."""
+        wanted = self.query.rows or self.query.schema.fixed_size or max(1, round(total))
+        return min(wanted, self.query.most_rows)
+
+    def to_record(self) -> dict[str, object]:
+        """Public parameters."""
+        return {
+            "type": "marginal-synthesis",
+            "columns": list(self.query.columns),
+            "levels": [column.size for column in self.columns],
+            "noise": "discrete-laplace" if self._pure else "discrete-gaussian",
+            "rows": self.query.rows,
+            "target": to_record(self.target),
+        }
+
+    @classmethod
+    def from_record(cls, query: SyntheticRows, record: Mapping[str, Any]) -> MarginalSynthesis:
+        """The synthesizer of a question that `to_record` described."""
+        return cls(query, guarantee_from(record["target"]))
+
+    def predicted(self, size: int) -> tuple[float, int]:
+        """For a table of `size` rows: a column's mean noise in total variation, and how many pairs are planned."""
+        tables = for_tables(self.for_rows, self.query.schema.fixed_size)
+        return foreseen(self.noise, tables, self.columns, size)

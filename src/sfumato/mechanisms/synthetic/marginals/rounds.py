@@ -1,0 +1,385 @@
+"""One run of marginal synthesis: columns first, then rounds of choosing and measuring pairs, then rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, counted, for_tables
+from sfumato.mechanisms.synthetic.marginals.consistency import agreed
+from sfumato.mechanisms.synthetic.marginals.counting import Read, pair_counts, single_counts
+from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
+from sfumato.mechanisms.synthetic.marginals.generation import opened, sampled, shuffling
+from sfumato.mechanisms.synthetic.marginals.levels import HIDDEN, Groups, Smoothed, nested, smoothed
+from sfumato.mechanisms.synthetic.marginals.model import Model, Reals
+from sfumato.mechanisms.synthetic.marginals.noise import Noise, noisy
+from sfumato.mechanisms.synthetic.marginals.room import Room, regrouped
+from sfumato.mechanisms.synthetic.marginals.selection import (
+    MOVES,
+    ROUNDING,
+    UNITS,
+    Candidate,
+    Scores,
+    candidates,
+    picks,
+    scored,
+)
+from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree, Pair
+from sfumato.mechanisms.synthetic.marginals.weighing import weighted
+from sfumato.progress import tell
+from sfumato.queries.encoding import Column
+from sfumato.randomness import Rng
+
+__all__ = ["Fitted", "Synthesis", "modelled", "synthesized"]
+
+STEPS, LAST_STEPS = 12, 150  # of fitting, between rounds and at the end
+TIES = 4.0  # shrinkage of a table, times the rows in one of its cells: cells are expected to lie about half off
+MANY = 256  # cells of a table; of more, most are empty
+LOOSE = 0.01  # shrinkage of columns, which are smooth already
+LEAST_VARIANCE = 1e-6
+
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Synthesis:
+    """What a run made public: rows as indices, how many rows there are about, and which pairs were measured."""
+
+    rows: dict[str, Whole]
+    total: float | None = None  # where counts were measured
+    measured: tuple[dict[str, Any], ...] = ()
+    judged: dict[str, object] | None = None  # how far the rows are from the table, with noise
+    total_error: float = 0.0  # the standard deviation of `total`
+    column_noise: tuple[float, ...] = ()  # the standard deviation of a level's count, column by column
+    persons: Whole | None = None  # whose each row is, where rows belong to persons
+    repeats: dict[str, float] | None = None  # how often two rows of a person agree in a column, with noise
+    answered: tuple[dict[str, Any], ...] = ()  # the queries of a workload that were measured, with their noisy answers
+
+    def measurements(self) -> dict[str, object]:
+        """What was measured, as plain values."""
+        held: dict[str, object] = {}
+        if self.total is not None:
+            held = {"total": self.total, "measured": list(self.measured)}
+        if self.total_error:
+            held["total_error"] = self.total_error
+        if self.column_noise:
+            held["column_noise"] = list(self.column_noise)
+        if self.repeats is not None:
+            held["repeats"] = self.repeats
+        if self.answered:
+            held["answered"] = list(self.answered)
+        return held if self.judged is None else {**held, "judged": self.judged}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """The last model of a run, and what opens its groups into values; everything in it is public."""
+
+    columns: tuple[Column, ...]
+    model: Model
+    levels: tuple[Reals, ...]  # smoothed counts of each column's levels
+    groups: tuple[Groups, ...]  # the group in the model of each level
+    finest: tuple[Groups, ...]  # the group that pairs could have been measured in
+    total: float
+    total_error: float
+    measured: tuple[dict[str, Any], ...]
+    column_noise: tuple[float, ...]  # the standard deviation of a level's count
+
+    def opened(self, groups: Whole, chance: np.random.Generator) -> dict[str, Whole]:
+        """Indices of all columns, from rows of groups."""
+        parts = zip(self.columns, self.levels, self.groups, groups.T, strict=True)
+        return {column.name: opened(held, levels, owner, column, chance) for column, levels, owner, held in parts}
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The noisy counts of all columns, and the number of rows that they and a first count tell."""
+
+    counts: list[Reals]
+    variances: list[float]
+    sums: list[float]  # of the counts as they were measured
+    first: tuple[float, float] | None  # a noisy number of rows and its variance
+    size: int | None
+
+    def again(self, counts: Sequence[Reals], variances: Sequence[float], sums: Sequence[float]) -> None:
+        """Average in one more measurement, each weighted by its precision."""
+        for place, (held, variance) in enumerate(zip(counts, variances, strict=True)):
+            own = self.variances[place]
+            self.counts[place] = (self.counts[place] * variance + held * own) / (own + variance)
+            self.sums[place] = (self.sums[place] * variance + sums[place] * own) / (own + variance)
+            self.variances[place] = own * variance / (own + variance)
+
+    def total(self) -> tuple[float, float]:
+        """The public number of rows, or the best estimate of it from all sums; and its standard deviation."""
+        if self.size is not None:
+            return float(self.size), 0.0
+        sums = list(self.sums)
+        weights = [1 / (len(held) * variance) for held, variance in zip(self.counts, self.variances, strict=True)]
+        if self.first is not None:
+            sums.append(self.first[0])
+            weights.append(1 / self.first[1])
+        whole = math.fsum(weights)
+        return max(1.0, math.fsum(w * s for w, s in zip(weights, sums, strict=True)) / whole), whole**-0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A measured pair: its noisy counts, the scale and variance of their noise, and the amount spent on it."""
+
+    pick: Candidate
+    counts: Reals
+    scale: float
+    variance: float
+    amount: Fraction
+    shrinkage: float
+
+    def measurement(self, chains: Sequence[tuple[Groups, ...]], at: Sequence[int]) -> Measurement:
+        """The same, of columns that have the groups at these places in their chains."""
+        groups = tuple(
+            regrouped(chains[c], at[c], place) for c, place in zip(self.pick.pair, self.pick.fineness, strict=True)
+        )
+        return Measurement(self.pick.pair, groups, self.counts, self.variance, self.shrinkage)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run has measured so far; everything in it is public."""
+
+    columns: Sequence[Column]
+    noise: Noise
+    total: float
+    smooth: list[Smoothed]
+    variances: list[float]
+    room: Room
+    tree: JunctionTree
+    tables: list[_Table] = field(default_factory=list)
+    duals: tuple[Reals, ...] = ()
+    model: Model | None = None
+
+    @property
+    def chains(self) -> Sequence[tuple[Groups, ...]]:
+        """The nested groups of all columns."""
+        return self.room.chains
+
+    def fit(self, steps: int) -> Model:
+        """Fit the model to everything measured, from where the last fit ended."""
+        at = self.room.fineness(self.tree)
+        start = list(self.duals)
+        if self.model is not None:  # columns that became finer take what their groups had
+            before = self.room.fineness(self.model.tree)
+            for column, chain in enumerate(self.chains):
+                start[column] = start[column].take(regrouped(chain, at[column], before[column]))
+        held = [*self._singles(at), *(table.measurement(self.chains, at) for table in self.tables)]
+        self.model, self.duals = fitted(self.tree, agreed(held, self.total), self.total, start, steps)
+        return self.model
+
+    def _singles(self, at: Sequence[int]) -> list[Measurement]:
+        """The groups that each column has in the tree, as its smoothed counts have them."""
+        found = []
+        for place, (one, chain, variance) in enumerate(zip(self.smooth, self.chains, self.variances, strict=True)):
+            levels = np.bincount(chain[at[place]]).astype(np.float64)
+            grouped = np.bincount(chain[at[place]], weights=one.counts).astype(np.float64)
+            found.append(
+                Measurement(
+                    (place,), (np.arange(len(levels)),), grouped, variance * levels, LOOSE / self.noise.reach.units
+                )
+            )
+        return found
+
+    def expected(self) -> dict[Pair, Reals]:
+        """The model's counts of all pairs of finest groups; within the tree's groups each column keeps its shape."""
+        assert self.model is not None
+        at, owners, shares = self.room.fineness(self.tree), [], []
+        for place, chain in enumerate(self.chains):
+            owner = regrouped(chain, 0, at[place])
+            mass = np.bincount(chain[0], weights=self.smooth[place].counts) + 1e-9
+            owners.append(owner)
+            shares.append(mass / np.bincount(owner, weights=mass)[owner])
+        return {
+            (one, other): self.total * table[np.ix_(owners[one], owners[other])] * np.outer(shares[one], shares[other])
+            for (one, other), table in self.model.pairs()
+        }
+
+    def measure(self, pick: Candidate, counts: Whole, scale: float, amount: Fraction, rng: Rng) -> None:
+        """The counts of a candidate with noise of a scale, which was paid for with an amount."""
+        held = noisy(counts, self.noise.law(scale), rng).astype(np.float64)
+        shrinkage = min(1 / self.noise.reach.units, TIES * min(MANY, held.size) / self.total)
+        self.tables.append(_Table(pick, held, scale, _variance(self.noise, scale), amount, shrinkage))
+
+    def tells(self, candidate: Candidate, amount: Fraction) -> bool:
+        """Whether measuring this for an amount tells more than a measurement as fine and as dear has told."""
+        held = (table for table in self.tables if table.pick.pair == candidate.pair)
+        return not any(candidate.coarser(table.pick.fineness) and amount <= table.amount for table in held)
+
+
+def synthesized(
+    read: Read,
+    columns: Sequence[Column],
+    noise: Noise,
+    amount: Fraction,
+    size: int | None,
+    rows: Callable[[float], int],
+    rng: Rng,
+) -> Synthesis:
+    """Measure, fit, generate.  `size` is the number of rows where it is public; `rows` says how many to make."""
+    found = modelled(read, columns, noise, amount, size, rng)
+    tell("generating rows", 0.9)
+    chance = shuffling(rng)
+    made = found.opened(sampled(found.model, rows(found.total), chance), chance)
+    own = found.column_noise
+    return Synthesis(made, found.total, found.measured, total_error=found.total_error, column_noise=own)
+
+
+def modelled(
+    read: Read, columns: Sequence[Column], noise: Noise, amount: Fraction, size: int | None, rng: Rng
+) -> Fitted:
+    """Measure and fit."""
+    tell("counting columns", 0.0)
+    exact = single_counts(read, columns)
+    tables = for_tables(amount, size)
+    first = None
+    if size is None:
+        scale = noise.scales(amount - tables, [1])[0]
+        first = float(noisy(exact[0].sum(keepdims=True), noise.law(scale), rng)[0]), _variance(noise, scale)
+    about = first[0] if first is not None else float(size or 0)
+    split = Split.of(noise, tables, columns, about)
+    held = _Columns(*_measured(exact, columns, noise, tables * split.singles, about, rng), first, size)
+    run = _started(columns, noise, held)
+    run.fit(LAST_STEPS)
+    left = tables * (1 - split.singles)
+    if split.all and run.room.together:
+        _measure_all(run, read, left, rng)
+        run.fit(LAST_STEPS)
+    elif split.pairs:
+        left = _choose_pairs(run, read, split.pairs, left, rng)
+        if left:  # no pair is worth its noise: the rest measures the columns once more
+            held.again(*_measured(exact, columns, noise, left, about, rng))
+            _renew(run, held)
+        run.fit(LAST_STEPS)
+    return _fitted(run, held.total()[1])
+
+
+def _measured(
+    exact: Sequence[Whole], columns: Sequence[Column], noise: Noise, amount: Fraction, total: float, rng: Rng
+) -> tuple[list[Reals], list[float], list[float]]:
+    """Noisy counts of every column for an amount, their variances and sums; of few rows, in few groups of levels."""
+    owners = counted(noise, amount, columns, total)
+    scales = noise.scales(amount, [int(owner.max()) + 1 for owner in owners])
+    counts, variances, sums = [], [], []
+    for held, column, owner, scale in zip(exact, columns, owners, scales, strict=True):
+        variance, levels = _variance(noise, scale), np.bincount(owner)
+        found = noisy(np.bincount(owner, weights=held).astype(np.int64), noise.law(scale), rng).astype(np.float64)
+        sums.append(float(found.sum()))
+        if column.nullable and len(levels) < len(owner) and found[-1] < HIDDEN * math.sqrt(variance):
+            found[-1] = 0.0  # its noise is more than that of the levels that share a group
+        counts.append((found / levels)[owner])
+        variances.append(variance * len(levels) / len(owner))
+    return counts, variances, sums
+
+
+def _variance(noise: Noise, scale: float) -> float:
+    """The noise of one count; next to none counts as a little, so that precisions stay finite."""
+    return max(LEAST_VARIANCE, noise.law(scale).variance)
+
+
+def _started(columns: Sequence[Column], noise: Noise, held: _Columns) -> _Run:
+    """Smooth the columns, nest their groups, and measure the finest groups by the smoothed counts."""
+    total = held.total()[0]
+    smooth = _smooth(columns, held, total)
+    sizes = (32, 16, 8, 4, 2)[(len(columns) > 100) + (len(columns) > 200) :]
+    chains = [nested(one.counts, column, sizes) for one, column in zip(smooth, columns, strict=True)]
+    room = Room(chains)
+    return _Run(columns, noise, total, smooth, held.variances, room, room.empty())
+
+
+def _renew(run: _Run, held: _Columns) -> None:
+    """Smooth the columns again, within the same groups."""
+    run.total = held.total()[0]
+    run.smooth, run.variances = _smooth(run.columns, held, run.total), held.variances
+
+
+def _smooth(columns: Sequence[Column], held: _Columns, total: float) -> list[Smoothed]:
+    parts = zip(held.counts, held.variances, columns, strict=True)
+    return [smoothed(counts, math.sqrt(variance), column, total) for counts, variance, column in parts]
+
+
+def _measure_all(run: _Run, read: Read, left: Fraction, rng: Rng) -> None:
+    """Every pair at its finest, with noise by its number of cells, for all that is left."""
+    tell("counting pairs", 0.1)
+    counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
+    scales = run.noise.scales(left, [table.size for table in counts.values()])
+    for pair, scale in zip(counts, scales, strict=True):
+        pick = Candidate(pair, (0, 0))
+        run.tree = run.room.including(run.tree, pick.pair, pick.fineness)
+        run.measure(pick, counts[pair], scale, left / len(counts), rng)
+
+
+def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -> Fraction:
+    """Rounds of choosing and measuring, each for an amount fixed before it; what no pair was worth is given back.
+
+    When none is chosen, a pair gets twice or four times as much, so that its noise is halved, until all that is left
+    would go to one.
+    """
+    tell("counting pairs", 0.1)
+    counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
+    offered, matrices = candidates(run.chains), _merging(run.chains)
+    whole, each = left, left / pairs
+    while left > 0:
+        each = left if 2 * left < 3 * each else each
+        count = min(a_round(len(run.columns)), int(left / each))
+        tell(f"measuring pairs, {float(left / whole):.0%} of their budget left", 0.2 + 0.6 * (1 - float(left / whole)))
+        sigma = math.sqrt(_variance(run.noise, run.noise.scales(each * (1 - CHOOSING), [1])[0]))
+        new = [candidate for candidate in offered if run.tells(candidate, each)]
+        scores = weighted(scored(new, counts, run.expected(), matrices, sigma), run.columns)
+        chosen, choices = _chosen(run, scores, each, count, rng)
+        for candidate in chosen:
+            one, other = (matrices[c][f] for c, f in zip(candidate.pair, candidate.fineness, strict=True))
+            merged = np.rint(one @ counts[candidate.pair] @ other.T).astype(np.int64)
+            run.measure(candidate, merged, run.noise.scales(each * (1 - CHOOSING), [1])[0], each, rng)
+        left -= each * (choices * CHOOSING + len(chosen) * (1 - CHOOSING))
+        if chosen:
+            run.fit(STEPS)
+        if len(chosen) < count:
+            if each >= left:
+                break
+            each = min(left, each * run.noise.halving)
+    return left
+
+
+def _chosen(run: _Run, scores: Scores, each: Fraction, count: int, rng: Rng) -> tuple[list[Candidate], int]:
+    """Candidates chosen for their share of `each`, and how many choices were made."""
+    if not scores.candidates:
+        return [], 0
+    rate = run.noise.rate(each * CHOOSING, MOVES * UNITS * run.noise.reach.l1 + ROUNDING * run.noise.reach.units, 1)
+    chosen, run.tree, choices = picks(scores, run.tree, run.room, count, rate, rng)
+    return chosen, choices
+
+
+def _merging(chains: Sequence[tuple[Groups, ...]]) -> list[list[Reals]]:
+    """For each column and place in its chain, the 0-1 matrix that merges the finest groups."""
+    return [[merging(regrouped(chain, 0, place)) for place in range(len(chain))] for chain in chains]
+
+
+def _fitted(run: _Run, error: float) -> Fitted:
+    """What the run leaves."""
+    assert run.model is not None
+    at = run.room.fineness(run.tree)
+    groups = tuple(chain[place] for chain, place in zip(run.chains, at, strict=True))
+    pairs = tuple(
+        {
+            "columns": [run.columns[c].name for c in table.pick.pair],
+            "cells": list(table.counts.shape),
+            "scale": table.scale,
+        }
+        for table in run.tables
+    )
+    noise = tuple(math.sqrt(variance) for variance in run.variances)
+    levels = tuple(one.counts for one in run.smooth)
+    finest = tuple(chain[0] for chain in run.chains)
+    return Fitted(tuple(run.columns), run.model, levels, groups, finest, run.total, error, pairs, noise)

@@ -1,0 +1,1 @@
+"""Synthetic tables whose rows belong to persons."""

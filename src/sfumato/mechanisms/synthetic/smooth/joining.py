@@ -1,0 +1,92 @@
+r"""Rows of a model of counts, moved and weighted until they have the moments that were measured of the table.
+
+First every column is moved onto the means and E|x|^2 that are believed (`columns.py`).  Then the rows are weighted, as
+close to equally as the other features allow, each believed as far as its noise permits (`fit.py`), and drawn so that
+means and E|x|^2 stay (`drawing.py`).  This is post-processing of public rows and public moments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.mechanisms.synthetic.smooth.columns import departure, moved, posterior
+from sfumato.mechanisms.synthetic.smooth.drawing import balanced
+from sfumato.mechanisms.synthetic.smooth.features import QUANTUM, Reals, View
+from sfumato.mechanisms.synthetic.smooth.fit import WORTH, steady
+from sfumato.mechanisms.synthetic.smooth.fitted import FLOOR, HELD
+from sfumato.mechanisms.synthetic.smooth.plan import SmoothSynthesis
+
+__all__ = ["joined"]
+
+Whole = npt.NDArray[np.int64]
+
+STANDING = 1 / 4  # of the rows, in effect, must carry the weight
+LEAST = 0.1  # of the rows' own variance remains, whatever was measured
+TINY = 1e-300
+
+
+def joined(
+    plan: SmoothSynthesis,
+    view: View,
+    center_error: float,
+    noisy: dict[str, Reals],
+    rows: Whole,
+    known: float,
+    count: int,
+    chance: np.random.Generator,
+) -> tuple[Whole, Whole]:
+    """`count` rows of lattice indices (-1 is missing) made from `rows`, and the row that each was made from.
+
+    `known` is the variance that the noise of the columns' counts gives to their means, in squares of their spreads.
+    """
+    mean, square = _believed(plan, view, center_error, noisy, plan.box(rows), known)
+    sources = moved(plan.box(rows), rows >= 0, mean, square)
+    made = np.take_along_axis(rows, sources, axis=0)
+    points = plan.box(made)
+    features = view.features(points, tuple(noisy)).T / QUANTUM
+    actual = np.concatenate([np.full(noisy[block].size, plan.errors[block]) for block in noisy])
+    goals = np.concatenate(list(noisy.values()))
+    scatter = features.std(axis=1)
+    believed = np.hypot(actual, FLOOR * scatter)
+    held = mean.size + 1  # means and radius: believed before, better than what was measured
+    missed = [*(mean - points.mean(axis=0)) / view.reach, (square - _square(points)) / view.width]
+    goals[:held] = features[:held].mean(axis=1) + missed
+    worth = _worth(features, goals, actual, scatter, held)
+    believed[:held] = HELD * np.minimum(actual, scatter)[:held] * np.sqrt(WORTH / worth)  # held all the same
+    weights = steady(features, goals, believed, STANDING * len(made), worth)
+    chosen = balanced(features[:held], weights, count, chance)
+    return made[chosen], chosen
+
+
+def _believed(
+    plan: SmoothSynthesis, view: View, center_error: float, noisy: dict[str, Reals], points: Reals, known: float
+) -> tuple[Reals, float]:
+    """The column means and E|x|^2 to aim at, from the rows' own and the measured ones.
+
+    What was measured was pulled into the view; so are the rows, and what differs then is how far they are off.
+    """
+    seen = view.features(points, ("mean", "radius")).mean(axis=0) / QUANTUM
+    own, spread, error = points.mean(axis=0), points.std(axis=0), view.reach * plan.errors["mean"]
+    measured = own + view.reach * (noisy["mean"] - seen[: own.size])
+    if view.ball:  # two looks, each as good as its noise
+        kept = center_error**2 / (center_error**2 + error**2)
+        measured = kept * measured + (1 - kept) * view.center
+        error = error * center_error / float(np.hypot(error, center_error))
+    mean, left, off = posterior(own, spread, measured, error, known)
+    explained, rest = float(mean @ mean), float(spread @ spread)
+    doubt = off * float(np.square(points).sum(axis=1).var()) + 4 * explained * left**2  # the variance of both together
+    kept = doubt / (doubt + (view.width * plan.errors["radius"]) ** 2 + TINY)
+    gap = _square(points) + view.width * float(noisy["radius"][0] - seen[own.size]) - explained - rest
+    return mean, max(explained + rest + kept * gap, explained + LEAST * rest)
+
+
+def _square(points: Reals) -> float:
+    """E|x|^2."""
+    return float(np.square(points).sum(axis=1).mean())
+
+
+def _worth(features: Reals, goals: Reals, errors: Reals, scatter: Reals, held: int) -> float:
+    """How many rows the rows' own shape is worth, beyond means and radius: as few as the measured features say."""
+    off = departure(features[held:].mean(axis=1), scatter[held:], goals[held:], errors[held:])
+    return max(WORTH, 1 / off)

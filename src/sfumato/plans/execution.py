@@ -1,0 +1,134 @@
+"""Carrying out a plan: each release is charged, computed, stored in the ledger, and only then written to its files.
+
+What the ledger holds already is taken from it: where all of a plan is stored, no table is read and nothing is planned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from sfumato.answers.frames import write_csv
+from sfumato.errors import ParameterError
+from sfumato.ledger import Ledger, LedgerLike
+from sfumato.ledger.offers import Offer
+from sfumato.plans.joint import parts
+from sfumato.plans.outlook import Outlook, opened, opened_table
+from sfumato.plans.plan import Plan
+from sfumato.records import readable
+from sfumato.release import Published, Release
+from sfumato.release.archive import read
+from sfumato.storage import PUBLISHED, whole, writing
+
+__all__ = ["Carried", "carried_out", "file_names", "must_be_directory"]
+
+KEPT = ".  The releases so far are stored in the ledger: run the same command again at no further cost for them"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A plan carried out: its releases in order, the name of each one's files, the ledger, and what was saved.
+
+    `unchanged` if everything was stored before, and its files were as they should be.
+    """
+
+    releases: tuple[Published, ...]
+    names: tuple[str, ...]
+    ledger: LedgerLike
+    offer: Offer
+    is_new: bool
+    unchanged: bool
+    together: Mapping[str, str] = field(default_factory=dict)  # what each part of a joint release was measured with
+
+
+def carried_out(
+    plan: Plan,
+    seen: Outlook,
+    directory: Path,
+    begin: Callable[[str], None] = lambda name: None,
+    notice: Callable[[str], None] = lambda words: None,
+) -> Carried:
+    """Release in order and write the files; `begin` is told each name, and may raise to stop before it is charged."""
+    must_be_directory(directory)
+    table = opened_table(plan) if seen.orders else None
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    session = None if table is None else opened(plan, table)
+    if session is not None and session.notice:
+        notice(session.notice)
+    offer = seen.offer if session is None else session.prepay(list(seen.orders.values()))
+    releases: list[Published] = []
+    together: dict[str, str] = {}
+    named = [(one.name, *(name for name, _ in one.members if name in seen.asked)) for one in plan.releases]
+    names = file_names([name for group in named for name in group])
+    unchanged = session is None
+    for one in plan.releases:
+        begin(one.name)
+        if one.name in seen.stored:
+            release = read(seen.stored[one.name].content)
+        else:
+            assert session is not None
+            release = session.fulfill(seen.orders[one.name])
+        members = [] if not one.members else list(parts(release, one, seen.asked))
+        together |= dict.fromkeys((member.name for member in members), one.name)
+        for shown in (release, *members):
+            if one.name not in seen.stored or not _is_written(shown.to_bytes(), shown, directory, names[len(releases)]):
+                unchanged = False
+                _write(shown, directory, names[len(releases)])
+            if shown.name in plan.adding_up:
+                with writing(directory, KEPT), whole(directory / f"{names[len(releases)]}.csv", PUBLISHED) as draft:
+                    write_csv(cast(Release, shown).adding_up(), draft)  # the plan was checked: rows are counted
+            releases.append(shown)
+    ledger: LedgerLike = Ledger.existing(plan.ledger) if session is None else session.ledger
+    return Carried(tuple(releases), tuple(names), ledger, offer, seen.is_new, unchanged, together)
+
+
+def must_be_directory(directory: Path) -> None:
+    """Refuse a place for files where one of the names above it is a file, before anything is made or charged."""
+    for place in (directory, *directory.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise ParameterError(
+                    f"--out: {directory} cannot be written ({place} is a file); choose a place that can be written; "
+                    "nothing was charged"
+                )
+            return
+
+
+def file_names(names: list[str]) -> list[str]:
+    """A file name for each release name, all different.
+
+    >>> file_names(["Mean salary, by state", "mean salary by state", "π"])
+    ['mean-salary-by-state', 'mean-salary-by-state-2', 'release']
+    """
+    chosen: dict[str, None] = {}
+    turns: dict[str, int] = {}  # the last number that was tried for a base
+    for name in names:
+        base = candidate = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:80] or "release"
+        while candidate in chosen:
+            turns[base] = turns.get(base, 1) + 1
+            candidate = f"{base}-{turns[base]}"
+        chosen[candidate] = None
+    return list(chosen)
+
+
+def _write(release: Published, directory: Path, name: str) -> None:
+    """Its files, each put in place whole and durably; the one that holds its record comes last, and vouches for all."""
+    with writing(directory, KEPT):
+        for suffix in reversed(release.FILES):
+            with whole(directory / f"{name}{suffix}", PUBLISHED) as draft:
+                release.save(draft)
+
+
+def _is_written(content: bytes, release: Published, directory: Path, name: str) -> bool:
+    """Whether the files of a stored release are there, the one that `sfumato.load` reads with its very bytes."""
+    first, *others = (directory / f"{name}{suffix}" for suffix in release.FILES)
+    try:
+        wanted = readable(json.loads(content)).encode() if first.suffix == ".json" else release.to_bytes()
+        return all(file.is_file() for file in others) and first.read_bytes() == wanted
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,367 @@
+"""A synthetic table as a question: which columns and how many rows; its answer is a secret view of those columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato import arguments
+from sfumato.answers.rows import RowsAnswer
+from sfumato.answers.statements import Accuracy, NotStated
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.privacy.adjacency import Person
+from sfumato.queries.encoding import Column, encoded
+from sfumato.queries.goals import Goal, goals_of
+from sfumato.queries.mending import possible
+from sfumato.queries.parts import Parts, parts_of
+from sfumato.queries.query import Query
+from sfumato.queries.question import Source
+from sfumato.queries.rules import Rules, rules_of
+from sfumato.queries.view import SecretView
+from sfumato.queries.whole import WholeTable, must_be_whole, names_from, shown_names
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Synthetic", "SyntheticRows", "synthetic"]
+
+MOST_ROWS = 10_000_000
+MOST_VALUES = 100_000_000  # of all rows and columns together: 800 MB while they are made
+GOOD_FOR = ("both", "smooth", "marginals")
+TARGETED = 4.0  # times as much as others matter relations to the column that is to be predicted
+HEAVIEST = 1000.0
+GUESSED = 10_000  # rows that predictions suppose where no size is declared
+UNKNOWN = "not stated: how far the rows will be from the table depends on the table"
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """Invented rows of some columns (all of them by default), as many as the table has unless `rows` says otherwise."""
+
+    kind: ClassVar[str] = "synthetic"
+
+    columns: tuple[str, ...] | None = None
+    rows: int | None = None
+    good_for: str = "both"
+    weights: tuple[tuple[str, float], ...] = ()
+    keep: tuple[str, ...] = ()
+    person: tuple[str, ...] | None = None
+    workload: tuple[Query, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.good_for not in GOOD_FOR:
+            raise ParameterError(f"good_for must be one of {', '.join(GOOD_FOR)}, got {self.good_for!r}")
+        if self.workload and self.good_for == "smooth":
+            raise ParameterError("a table for a workload also measures marginals; leave good_for at 'both'")
+        if self.workload and self.person is not None:
+            raise ParameterError(
+                "a workload is answered by rows alone, not by those of persons; leave it out, or person="
+            )
+        rows = self.rows
+        if rows is not None and not (isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MOST_ROWS):
+            raise ParameterError(f"rows must be a whole number from 1 to {MOST_ROWS:,}, got {rows!r}")
+
+    def subject(self) -> str:
+        """What is asked, readable."""
+        return f"synthetic {'table' if self.columns is None else shown_names(self.columns)}"
+
+    def to_record(self) -> dict[str, object]:
+        """Plain values; what is left out is the default."""
+        record: dict[str, object] = {} if self.columns is None else {"columns": list(self.columns)}
+        record |= {} if self.rows is None else {"rows": self.rows}
+        record |= {} if self.good_for == "both" else {"good_for": self.good_for}
+        record |= {"weights": dict(self.weights)} if self.weights else {}
+        record |= {} if self.person is None else {"person": list(self.person)}
+        record |= {"keep": list(self.keep)} if self.keep else {}
+        return {**record, "workload": [query.to_record() for query in self.workload]} if self.workload else record
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Synthetic:
+        """What `to_record`, or a plan, describes."""
+        known = ("columns", "rows", "good_for", "target", "weights", "keep", "person", "workload")
+        unknown = sorted(record.keys() - set(known))
+        if unknown:
+            raise SchemaError(f"a synthetic query has no part {unknown[0]!r}; known are {', '.join(known)}")
+        weights = _weights(record.get("target"), record.get("weights"))
+        names, keep, person = names_from(record, "synthetic"), _keep(record.get("keep")), _person(record.get("person"))
+        workload = tuple(Query.from_record(one) for one in arguments.several("workload", record.get("workload", ())))
+        return cls(names, record.get("rows"), record.get("good_for", "both"), weights, keep, person, workload)
+
+    def bind(self, query: Query, schema: Schema) -> SyntheticRows:
+        """The question about a table with this schema."""
+        must_be_whole(query, "a synthetic table")
+        levels = self._levels(schema)
+        rules = rules_of(self.keep, schema, list(dict.fromkeys(column.whole or column.name for column in levels)))
+        read = tuple(column for column in levels if column.name not in rules.made)
+        if not read:
+            raise ParameterError("keep computes every column of the synthetic table; leave one to be modelled")
+        weighted = sorted(dict(self.weights).keys() & set(rules.made))
+        if weighted:
+            raise ParameterError(
+                f"target and weights name columns that are modelled, and a rule makes {weighted[0]!r}; name what it is "
+                "made of"
+            )
+        for part, names in rules.parts():
+            possible(part, [column for column in read if column.name in names])
+        goals = goals_of(self.workload, schema, [column.name for column in read])
+        question = SyntheticRows(query, schema, read, rules, self.rows, self.good_for, goals=goals)
+        if self.person is not None:
+            _check_persons(question, self.person)
+            attributes = set(schema.people) & set(question.columns)
+            question = replace(question, person=tuple(sorted({*self.person, *attributes})))
+        _check_keys(question, self.rows or (question.supposed_size if schema.size is not None else 1))
+        if (self.rows or 1) > question.most_rows:
+            raise ParameterError(
+                f"rows={self.rows:,} of {len(question.levels)} columns are too many to hold; "
+                f"ask for at most {question.most_rows:,}"
+            )
+        return question
+
+    def _levels(self, schema: Schema) -> tuple[Column, ...]:
+        """The columns with their weights."""
+        weights, columns = dict(self.weights), encoded(schema, self.columns)
+        unknown = sorted(weights.keys() - {column.whole or column.name for column in columns})
+        if unknown:
+            raise ParameterError(
+                f"target and weights name columns of the synthetic table; {unknown[0]!r} is none of it"
+            )
+        return tuple(replace(column, weight=weights.get(column.whole or column.name, 1.0)) for column in columns)
+
+
+def synthetic(
+    columns: Sequence[str] | None = None,
+    *,
+    rows: int | None = None,
+    good_for: str = "both",
+    target: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    keep: Sequence[str] | None = None,
+    person: Sequence[str] | None = None,
+    workload: Sequence[Query] | None = None,
+) -> Query:
+    """A table of invented rows, drawn from a private model of this one; whatever is computed from them is free.
+
+    All columns by default: numbers, dates, categories, sets, arrays and records; missing values are modelled.  `rows`:
+    as many as the table has, by default.  `good_for`: "marginals" (shares of values and pairs of values), "smooth"
+    (averages of smooth functions of many numbers), or both.  `target`: a column that others are to predict.  `weights`:
+    how much relations to a column matter, by its name, 1 where nothing is said; those of a pair's two columns are
+    multiplied, and a target is one of 4.  `keep`: public rules that hold in every row, such as `start <= end`,
+    `total == a + b` or `unique(id)`.  `person`: where persons have several rows, the columns that are the same in all
+    of these (none: an empty list; attributes of people are known to be); the rows of a person then belong together,
+    under a made-up identifier, and each person counts as much as any other.  `workload`: counts, histograms, cross
+    tables, sums, means, shares and smooth functions that the rows should answer well, thousands of them if you like; a
+    quarter of the budget goes to them.  Preview it first: that says what it will be good at.
+    """
+    names = None if columns is None else arguments.names("columns", arguments.several("columns", columns))
+    own = _keep(keep), _person(person), _workload(workload)
+    return Query(Synthetic(names, rows, good_for, _weights(target, weights), *own))
+
+
+def _keep(keep: object) -> tuple[str, ...]:
+    """The rules as they are written, each once."""
+    texts = () if keep is None else arguments.several("keep", keep)
+    return tuple(dict.fromkeys(arguments.text("each rule in keep", text) for text in texts))
+
+
+def _person(person: object) -> tuple[str, ...] | None:
+    """The columns of a person, None where rows stand alone."""
+    if person is None:
+        return None
+    return tuple(sorted(set(arguments.names("person", arguments.several("person", person)))))
+
+
+def _check_keys(question: SyntheticRows, rows: int) -> None:
+    """Refuse keys with too few numbers for the rows."""
+    for name in question.rules.keys:
+        room = question.schema.lattice(name).width + 1
+        if rows > room:
+            raise ParameterError(
+                f"unique({name}) has numbers for {room:,} rows, and {rows:,} are to be made; declare wider bounds, or "
+                "ask for fewer rows"
+            )
+
+
+def _check_persons(question: SyntheticRows, person: Sequence[str]) -> None:
+    """Refuse what no person can have."""
+    unit = question.schema.unit
+    if not isinstance(unit, Person):
+        raise ParameterError(
+            "person= keeps the rows of a person together, but rows are protected here; declare "
+            "unit=Person(column, rows), or leave person out"
+        )
+    if unit.column in question.columns:
+        raise ParameterError(f"{unit.column!r} identifies persons, and is made up; leave it out of columns=")
+    unknown = sorted(set(person) - set(question.columns))
+    if unknown:
+        raise ParameterError(f"person names columns of the synthetic table; {unknown[0]!r} is none of it")
+    if question.rules:
+        raise ParameterError("keep= makes rows alone, not together with others of a person; leave it out, or person=")
+    if question.good_for == "smooth":
+        raise ParameterError("good_for='smooth' measures rows alone; leave it out, or person=")
+
+
+def _workload(workload: object) -> tuple[Query, ...]:
+    """The queries of a workload."""
+    asked = () if workload is None else arguments.several("workload", workload)
+    for query in asked:
+        arguments.instance("each of workload", query, Query, "a question such as sf.count().where('age >= 18')")
+    if workload is not None and not asked:
+        raise ParameterError("workload is empty; name the queries that the table should answer well, or leave it out")
+    return tuple(asked)
+
+
+def _weights(target: object, weights: object) -> tuple[tuple[str, float], ...]:
+    """The weights that are not 1, in the order of the names; a target's is TARGETED times as large."""
+    found = {} if weights is None else arguments.mapping("weights", weights)
+    for name in found:
+        found[name] = arguments.number(f"the weight of {name!r}", found[name])
+        if not 1 / HEAVIEST <= found[name] <= HEAVIEST:
+            raise ParameterError(
+                f"the weight of {name!r} must lie between {1 / HEAVIEST:g} and {HEAVIEST:g}, got {found[name]:g}; "
+                "leave a column out with columns="
+            )
+    if target is not None:
+        predicted = arguments.text("target", target)
+        found[predicted] = TARGETED * found.get(predicted, 1.0)
+    return tuple(sorted((arguments.text("each name in weights", name), w) for name, w in found.items() if w != 1))
+
+
+class Synthesized(Protocol):
+    """Synthetic rows as indices, and what was measured for them."""
+
+    @property
+    def rows(self) -> Mapping[str, npt.NDArray[np.int64]]:
+        """For each column indices above the lower bound, -1 where missing."""
+
+    @property
+    def persons(self) -> npt.NDArray[np.int64] | None:
+        """Whose each row is, by made-up numbers, where rows belong to persons."""
+
+    def measurements(self) -> dict[str, object]:
+        """What was measured, as plain values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticRows(WholeTable):
+    """A synthetic table bound to a schema: the levels of its columns, and the number of rows wanted."""
+
+    query: Query
+    schema: Schema
+    levels: tuple[Column, ...]
+    rules: Rules
+    rows: int | None = None
+    good_for: str = "both"
+    person: tuple[str, ...] | None = None
+    goals: tuple[Goal, ...] = ()  # the queries of the workload
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are made, in the order of the schema where rules make some of them."""
+        read = self.modelled
+        if not self.rules.made:
+            return read
+        asked = self.query.columns or tuple(self.schema.held)
+        place = {name: at for at, name in enumerate(self.schema.held)} | {name: at for at, name in enumerate(asked)}
+        return tuple(sorted((*read, *self.rules.made), key=lambda name: place[name]))
+
+    @property
+    def modelled(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(dict.fromkeys(column.whole or column.name for column in self.levels))
+
+    @property
+    def identifier(self) -> str | None:
+        """What identifies persons, where rows belong to them."""
+        unit = self.schema.unit
+        return unit.column if isinstance(unit, Person) and self.person is not None else None
+
+    @property
+    def parts(self) -> tuple[Parts, ...]:
+        """What is taken apart and put together again."""
+        found = (parts_of(name, self.schema.space(name)) for name in self.modelled)
+        return tuple(part for part in found if part is not None)
+
+    @property
+    def name(self) -> str:
+        """The name unless another is given."""
+        return f"synthetic {shown_names(self.columns)}"
+
+    @property
+    def supposed_size(self) -> int:
+        """The number of rows that predictions suppose: the declared one, of persons with all their rows."""
+        schema = self.schema
+        if schema.size is None:
+            return GUESSED
+        return schema.size * (schema.unit.rows if schema.fixed_size is None else 1)
+
+    @property
+    def supposed_persons(self) -> int:
+        """The number of units that predictions suppose: the declared one."""
+        return self.schema.size or GUESSED
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows can be made at once."""
+        keys = [self.schema.lattice(name).width + 1 for name in self.rules.keys]
+        return min(MOST_ROWS, MOST_VALUES // len(self.levels), *keys)
+
+    def specification(self) -> dict[str, object]:
+        """What makes it the same table again: the columns, and how many rows."""
+        same: dict[str, object] = {"columns": list(self.columns), "rows": self.rows}
+        same |= {} if self.good_for == "both" else {"good_for": self.good_for}
+        same |= {"weights": self.weights} if self.weights else {}
+        same |= {} if self.person is None else {"person": list(self.person)}
+        same |= {"keep": list(self.rules.texts)} if self.rules else {}
+        return {**same, "workload": self.workload} if self.goals else same
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Of the columns whose relations matter more or less than others."""
+        return {column.whole or column.name: column.weight for column in self.levels if column.weight != 1}
+
+    @property
+    def workload(self) -> list[dict[str, Any]]:
+        """The queries that the rows should answer well, as plain values."""
+        return [goal.query.to_record() for goal in self.goals]
+
+    def answer(self, table: Source) -> SecretView:
+        """A secret view of the columns."""
+        return SecretView(table, self.modelled, self.parts)
+
+    def indices(self, rows: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
+        """The indices of each column of levels, from made rows."""
+        plain = (column for column in self.levels if column.whole is None)
+        found = {column.name: column.space.places(rows[column.name]) for column in plain}
+        return found | {name: held for part in self.parts for name, held in part.places(rows[part.name]).items()}
+
+    def accuracy(self, mechanism: object, beta: float) -> Accuracy:
+        """None is stated."""
+        return NotStated(UNKNOWN)
+
+    def stored(self, output: Synthesized) -> dict[str, object]:
+        """What was measured, the weights, the rules and the workload; the rows are stored as they are."""
+        held = {**output.measurements(), **({"weights": self.weights} if self.weights else {})}
+        held |= {"keep": list(self.rules.texts)} if self.rules else {}
+        return {**held, "workload": self.workload} if self.goals else held
+
+    def read(self, output: Synthesized, mechanism: object) -> RowsAnswer:
+        """The rows in their columns' own types."""
+        rows = output.rows
+        made = {column.name: column.decoded(rows[column.name]) for column in self.levels if column.whole is None}
+        made |= self._completed(rows)
+        made |= {part.name: part.joined(rows) for part in self.parts}
+        found = {name: made[name] for name in self.columns}
+        if self.identifier is not None:
+            found = {self.identifier: output.persons, **found}
+        return RowsAnswer(found, NotStated(UNKNOWN))
+
+    def _completed(self, rows: Mapping[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
+        """The columns that rules compute and number."""
+        count = len(next(iter(rows.values())))
+        held = {**self.rules.completed(rows)[0], **self.rules.numbered(count), **rows}
+        return {name: Column.of(name, self.schema.space(name)).decoded(held[name]) for name in self.rules.made}

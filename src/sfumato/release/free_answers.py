@@ -1,0 +1,205 @@
+"""Questions asked of a synthetic table: free, with intervals that include the table's own error.
+
+The answer is that of the rows, scaled to the released number of rows.  How far it may be from the real table's is read
+off the predicted errors of the columns that the question is about: a random sample of some size would err as much, the
+question is asked of samples of that size, too, and their answers scatter as the real one may lie.  What is the right
+size depends on how an error is spread (`FREEDOM`, set on tables no figure is judged by).  Predicted, not proven; what
+happens inside one of the 32 groups of a column is in no prediction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato import arguments
+from sfumato.answers.frames import Framed
+from sfumato.cards import Card, Shown
+from sfumato.engines import read
+from sfumato.errors import UnsupportedQuery
+from sfumato.planner import best
+from sfumato.privacy.guarantees import Pure
+from sfumato.queries import Query, bind
+from sfumato.queries.encoding import encoded
+from sfumato.queries.rules import Rules
+from sfumato.randomness import seeded
+from sfumato.release.prediction import PredictedErrors
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FreeAnswer", "asked"]
+
+SAMPLES = 10  # tables that a question is asked of, to see how its answers scatter
+EXACT = Pure(1e6)  # noise that is far below what any answer is shown with
+FREEDOM = {"columns": 1.5, "measured": 6.0, "others": 4.0}
+"""In how many directions the error of a table goes: a sample's goes in as many as there are cells, and so one question
+sees little of it; errors of a smooth model are fewer and larger."""
+SURE = 4.0  # standard deviations of the number of rows that there is room for
+FEWEST, CLEAR = 10, 2.0  # rows, and rows over their number's deviation: samples of fewer hardly scatter
+MANY = 1.5  # questions about three columns or more, which are known through their pairs alone, scatter more
+MOST_ROWS = 10_000_000  # that a question is asked of
+SEED = 7  # of the samples: the same question has the same interval
+
+Names = tuple[str, ...]
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FreeAnswer(Shown, Framed):
+    """What the rows of a synthetic table answer, and how far that may be from the real table's answer."""
+
+    name: str
+    keys: dict[str, list[Any]]
+    estimates: Reals
+    scatter: Reals  # standard deviations
+    sample: float  # as good as a random sample of so many rows, for these columns
+    kind: str
+
+    @property
+    def value(self) -> Any:
+        """A number, or one for each row of the table."""
+        return self.estimates.tolist() if self.keys or len(self.estimates) != 1 else float(self.estimates[0])
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Where the real table's answers are predicted to lie, each with this probability."""
+        reach = self.scatter * _student((1 + arguments.level(level)) / 2, SAMPLES - 1)
+        low, high = self.estimates - reach, self.estimates + reach
+        if self.keys or len(self.estimates) != 1:
+            return low.tolist(), high.tolist()
+        return float(low[0]), float(high[0])
+
+    def table(self, level: float = 0.95, *, joint: bool = False) -> pa.Table:
+        """An Arrow table: keys, estimate, low, high."""
+        import pyarrow as pa
+
+        if joint:
+            raise UnsupportedQuery("intervals of a synthetic table's answers hold one by one; leave joint out")
+        low, high = (np.atleast_1d(end).tolist() for end in self.interval(level))
+        return pa.table({**self.keys, "estimate": self.estimates.tolist(), "low": low, "high": high})
+
+    def card(self) -> Card:
+        """The answers with their intervals."""
+        held = self.table().to_pylist()
+        rows = [
+            tuple(f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()) for row in held
+        ]
+        facts = {
+            "cost": "nothing: it was computed from the released rows",
+            "interval": "where the real table's answer is predicted to lie at 95 %, the table's own error included; "
+            "not proven",
+            "as good as": f"a random sample of about {self.sample:,.0f} rows ({KINDS[self.kind]})",
+        }
+        headings = (*self.keys, "estimate", "low", "high")
+        return Card(
+            self.name, facts, headings, rows[:40], [h not in self.keys for h in headings], max(0, len(rows) - 40)
+        )
+
+
+KINDS = {
+    "columns": "single columns were counted",
+    "measured": "the pair was measured",
+    "others": "the pair was not measured: its relation is only what other pairs imply",
+    "many": "relations of three columns or more are only what pairs imply",
+}
+
+
+def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, total: float, off: float) -> FreeAnswer:
+    """What the rows answer; `off` is the standard deviation of the released number of rows, `total`.
+
+    Columns that rules compute err as those do that they are computed from.
+    """
+    schema = rules.schema
+    public = _public(rows, schema)
+    if total + SURE * off > MOST_ROWS:
+        raise UnsupportedQuery(
+            f"the table has about {total:,.0f} rows, give or take {SURE * off:,.0f}, and questions are asked of as "
+            f"many, at most {MOST_ROWS:,}; compute the answer from the rows (to_pandas), or release it"
+        )
+    if len(rows) < FEWEST or total < CLEAR * off:
+        raise UnsupportedQuery(
+            f"{len(rows):,} rows that stand for about {total:,.0f}, give or take {off:,.0f}, are too few to say how "
+            "far an answer may be off; make the table with more rows, spend more, or release the answer"
+        )
+    question = bind(query, public)
+    mechanism = best(question, EXACT)
+    names = tuple(dict.fromkeys(source for column in query.columns for source in public.sources(column)))
+    needed = rows.select(list(names) or rows.column_names[:1])
+    behind = rules.sources(names)
+    sample, kind = _sample(tuple(column.name for column in encoded(schema, behind)) if behind else (), found, total)
+    chance = np.random.default_rng(SEED)
+
+    def answer(places: npt.NDArray[np.int64]) -> tuple[dict[str, list[Any]], Reals]:
+        table = read(needed.take(places), schema=_public(needed, schema))
+        columns = question.read(mechanism.release(mechanism.take(table), seeded(SEED)), mechanism).table()
+        if "estimate" not in columns:
+            raise UnsupportedQuery(
+                f"{query.name!r} is no number, so that no interval can be given; compute it from the rows (to_pandas)"
+            )
+        keys = {name: list(held) for name, held in columns.items() if name not in ("estimate", "low", "high")}
+        return keys, np.asarray(columns["estimate"], dtype=np.float64)
+
+    held, whole = len(rows), max(1, round(total))
+    keys, estimates = answer(_spread(held, whole))
+    drawn = int(min(max(sample, 2.0), whole))
+    answers = []
+    for _ in range(SAMPLES):
+        size = min(MOST_ROWS, max(1, round(chance.normal(total, off))))
+        chosen = chance.integers(held, size=drawn)
+        answers.append(answer(chosen[_spread(drawn, size)]))
+    if any(found != keys or len(values) != len(estimates) for found, values in answers):
+        raise UnsupportedQuery(
+            f"{query.name!r} names other items on other samples, so that no interval can be given; ask for the counts "
+            "of public groups"
+        )
+    scatter = (MANY if kind == "many" else 1.0) * np.std([values for _, values in answers], axis=0, ddof=1)
+    return FreeAnswer(query.name, keys, estimates, scatter, sample, kind)
+
+
+def _student(probability: float, freedom: int) -> float:
+    """A quantile of Student's t, by the first terms of its expansion in 1 / freedom.
+
+    >>> round(_student(0.975, 9), 2)
+    2.26
+    """
+    z = NormalDist().inv_cdf(probability)
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def _public(rows: pa.Table, schema: Schema) -> Schema:
+    """The schema of the rows: those columns, and what is computed from them; each row stands for itself."""
+    names = rows.column_names
+    derived = {name: made for name, made in schema.derived.items() if set(made.columns) <= set(names)}
+    return Schema({name: schema.space(name) for name in names}, dataset=schema.dataset, derived=derived)
+
+
+def _spread(held: int, wanted: int) -> npt.NDArray[np.int64]:
+    """Places of `wanted` rows among those held, each as often as any other, to within one."""
+    return np.arange(wanted, dtype=np.int64) * held // wanted
+
+
+def _sample(names: Names, found: PredictedErrors, total: float) -> tuple[float, str]:
+    """The sample that the worst of these columns' tables is as good as for one question, and what kind that is."""
+    if not names:
+        return total, "columns"
+    pairs = [tuple(sorted(pair, key=list(found.columns).index)) for pair in combinations(names, 2)]
+    others = [one for one in found.samples if found.kind(one) == "others"] or [*found.samples]
+    unseen = max(others, key=found.within)  # stands for pairs that were not judged, of many columns
+    tables = [*((name,) for name in names), *(pair if pair in found.samples else unseen for pair in pairs)]
+    kinds = [found.kind(one) for one in tables]
+    worst = min(_as_good_as(found, one, FREEDOM[kind]) for one, kind in zip(tables, kinds, strict=True))
+    return min(worst, total), "many" if len(names) > 2 else "others" if "others" in kinds else kinds[-1]
+
+
+def _as_good_as(found: PredictedErrors, table: Names, freedom: float) -> float:
+    """The sample whose error, spread over so many directions only, would be the predicted one."""
+    error = max(found.middles[table], 1e-9)
+    directions = 2 * math.pi * error**2 * found.samples[table]  # of a sample: about one a cell
+    return min(directions, freedom) / (2 * math.pi * error**2)

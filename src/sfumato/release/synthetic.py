@@ -1,0 +1,201 @@
+"""A synthetic table that may be shown: invented rows drawn from a private model, and what is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato import arguments
+from sfumato.answers.answer import failure_of
+from sfumato.answers.smooth_errors import SmoothErrors
+from sfumato.answers.statements import Accuracy, NotStated
+from sfumato.errors import UnsupportedQuery
+from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
+from sfumato.mechanisms.synthetic.marginals.generation import shuffling
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis
+from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
+from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
+from sfumato.mechanisms.synthetic.workload.mechanism import WorkloadSynthesis
+from sfumato.privacy.guarantees import to_record
+from sfumato.queries.predicates import Predicate
+from sfumato.queries.query import Query
+from sfumato.queries.question import Source
+from sfumato.queries.rules import given_of
+from sfumato.queries.synthetic import Synthetic, SyntheticRows
+from sfumato.randomness import secure
+from sfumato.release.prediction import PredictedErrors, advice, predicted, stated
+from sfumato.release.tables import TableRelease
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.release.comparison import Comparison
+    from sfumato.release.free_answers import FreeAnswer
+
+__all__ = ["SyntheticTable"]
+
+MEASURE_MOMENTS: dict[str, type[NumericSynthesis | JoinedSynthesis]] = {
+    "smooth-synthesis": NumericSynthesis,
+    "joined-synthesis": JoinedSynthesis,
+}
+
+
+PERSONS = (
+    "persons counted once each in this, as did the number of their rows and how often two rows of one agree; "
+    "whoever a row belongs to is made up"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SyntheticTable(TableRelease):
+    """Rows drawn from a private model of the table.  Whatever is computed from them is free.
+
+    How far they are from the table depends on the table, and was measured: `error` states what is known of columns and
+    pairs on average, and `errors` predicts each of them.
+    """
+
+    FORMAT: ClassVar[str] = "sfumato-synthetic/1"
+
+    @property
+    def question(self) -> SyntheticRows:
+        """What was asked, bound to the schema again."""
+        weights = tuple(sorted(self.method.get("weights", {}).items()))
+        keep, person = tuple(self.method.get("keep", ())), self.method.get("person")
+        owned = None if person is None else tuple(person)
+        workload = tuple(Query.from_record(query) for query in self.method.get("workload", ()))
+        columns = tuple(self.method["columns"])
+        details = Synthetic(columns, self.method["rows"], weights=weights, keep=keep, person=owned, workload=workload)
+        return details.bind(Query(details), self.schema)
+
+    @property
+    def mechanism(self) -> MarginalSynthesis | NumericSynthesis | JoinedSynthesis | PersonSynthesis | WorkloadSynthesis:
+        """The synthesizer, rebuilt from its public parameters; tables of 0.3.0 and before kept its target as spend."""
+        record = {"target": to_record(self.spend), **self.method}
+        if self.method["type"] == "person-synthesis":
+            return PersonSynthesis.from_record(self.question, record)
+        counting = WorkloadSynthesis if self.method["type"] == "workload-synthesis" else MarginalSynthesis
+        return self._smooth or counting.from_record(self.question, record)
+
+    @property
+    def _smooth(self) -> NumericSynthesis | JoinedSynthesis | None:
+        """The synthesizer, where it measured moments."""
+        kind = MEASURE_MOMENTS.get(self.method["type"])
+        record = {"target": to_record(self.spend), **self.method}
+        return None if kind is None else kind.from_record(self.question, record)
+
+    @property
+    def measured(self) -> list[tuple[str, str]]:
+        """The pairs of columns whose joint counts were measured, each once."""
+        pairs = (tuple(part["columns"]) for part in self.method.get("measured", ()))
+        return sorted({(one, other) for one, other in pairs})
+
+    @property
+    def judged(self) -> bool:
+        """Whether the rows' own errors were measured: not before 0.7.0, nor of rows for smooth queries alone."""
+        return "judged" in self.method
+
+    def error(self, level: float = 0.95) -> Accuracy:
+        """The mean error of columns and pairs as it was measured; of tables made before 0.7.0 none is stated."""
+        if self.judged:
+            return stated(self.method, failure_of(level), self._known())
+        unknown = "not stated: how far the rows are from the table depends on the table, and no bound is known; "
+        return NotStated(unknown + self._known())
+
+    def errors(self, level: float = 0.95) -> PredictedErrors:
+        """What each column and each pair is predicted to stay within, with this probability: free, and not proven."""
+        if not self.judged:
+            why, way = "were not measured when it was made", "with this version"
+            if self.method["type"] == "smooth-synthesis":
+                why, way = "were not measured, as it was made for smooth queries alone", "with good_for='marginals'"
+            raise UnsupportedQuery(
+                f"the errors of {self.name!r} {why}, so that none can be predicted; make the table again {way}"
+            )
+        columns, indices = self.question.levels, self.question.indices(self.rows)
+        levels = {column.name: column.levels(indices[column.name]) for column in columns}
+        return predicted(columns, levels, self.method, arguments.level(level))
+
+    def advice(self) -> dict[str, str]:
+        """What to ask of the rows, and what not, from their predicted errors."""
+        return advice(self.errors()) if self.judged else {}
+
+    def _facts(self) -> dict[str, str]:
+        kept = "; ".join(self.method.get("keep", ()))
+        return {**TableRelease._facts(self), **({"every row": kept} if kept else {}), **self.advice()}
+
+    def ask(self, query: Query) -> FreeAnswer:
+        """What the rows answer, with an interval that includes the table's own error: free, predicted, not proven.
+
+        Any question whose answer is numbers: counts, means, shares, quantiles, correlations, by groups and with
+        conditions, as a session takes it.  Of a handful of rows, or of more than can be held, none is answered.
+        """
+        from sfumato.release.free_answers import asked
+
+        arguments.instance("query", query, Query, "a question such as sf.mean('age')")
+        off = float(self.method.get("total_error", 0.0))
+        rows = self.rows.select(self.question.columns)
+        return asked(query, rows, self.question.rules, self.errors(), float(self.method["total"]), off)
+
+    def more(self, rows: int, given: str | Predicate | None = None) -> pa.Table:
+        """So many more rows like these, as an Arrow table: free, as they are drawn from what is public already.
+
+        `given`: a condition that holds in all of them, such as "region == 'north' and age >= 60"; refused where the
+        table gives next to no such rows.  Keys number on from those of the table.  Where rows belong to persons, these
+        are persons of the table again, with all of their rows and under new numbers.
+        """
+        from sfumato.release.more_rows import more_persons, rows_where
+
+        question, numbered = self.question, len(self.rows) if self.question.rules.keys else 0
+        if question.most_rows <= numbered:
+            raise UnsupportedQuery(f"all numbers of {question.rules.keys[0]!r} are taken by the rows of the table")
+        count = arguments.whole("rows", rows, 1, question.most_rows - numbered)
+        if question.identifier is not None:
+            if given is not None:
+                raise UnsupportedQuery(
+                    "given= chooses single rows, but those of a person belong together; leave it out"
+                )
+            whose = self.rows[question.identifier].to_numpy()
+            places, persons = more_persons(whose, count, shuffling(secure()))
+            held = {name: indices[places] for name, indices in question.indices(self.rows).items()}
+            return question.read(Synthesis(held, persons=persons), self.mechanism).value
+        wanted = None if given is None else given_of(given, question.rules, question.columns)
+        parts = [part["columns"] for part in self.method.get("measured", ())]
+        made = rows_where(question.indices(self.rows), question, parts, count, wanted, shuffling(secure()))
+        return question.read(Synthesis(made | question.rules.numbered(count, numbered)), self.mechanism).value
+
+    def _known(self) -> str:
+        measured = self._smooth
+        smooth = "" if measured is None else SmoothErrors.of(measured).words()
+        if self.method["type"] == "smooth-synthesis" or self.method.get("share") == "1":
+            return f"{smooth}; the rows were made for these, not for the shares of single values, and none is missing"
+        columns = len(self.question.levels)
+        among, pairs = columns * (columns - 1) // 2, len(self.measured)
+        known = f"every column was counted with noise, and {pairs} of {among} pairs of columns"
+        if among and not pairs:
+            known = (
+                "every column was counted with noise; the table is too small, or the budget too low, to measure pairs: "
+                "columns are independent of one another here, and nothing is known of their relations"
+            )
+        if "workload" in self.method:
+            asked, told = len(self.method["workload"]), {one["query"] for one in self.method.get("answered", ())}
+            known += (
+                f"; so were {len(told):,} of the {asked:,} queries of the workload, and rows were weighted to fit them"
+            )
+        implied = "levels were merged and smoothed, and all other relations are those that these imply"
+        persons = "" if self.question.identifier is None else PERSONS
+        return "; ".join(part for part in (known, persons, implied, smooth) if part)
+
+    def compare(self, real: Source) -> Comparison:
+        """How near the rows are to the real table (from `sfumato.read`), column by column and pair by pair.
+
+        For the steward only: it is computed from the data, without noise, and prints with a warning.
+        """
+        from sfumato.release.comparison import compare
+
+        return compare(real, self)
+
+    def plot(self) -> Any:
+        """A picture of every column's shares (an Altair chart)."""
+        from sfumato.report.synthetic import plot_columns
+
+        return plot_columns(self)

@@ -1,0 +1,60 @@
+"""What a synthetic table takes: more for more rows, columns and budget; in step with what is measured."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.mechanisms.synthetic.effort import effort
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.queries import bind
+
+MEASURE = """
+import time
+import numpy as np, pandas as pd
+import sfumato as sf
+from sfumato.mechanisms.synthetic.effort import effort
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.queries import bind
+from sfumato.randomness import seeded
+
+n, d, levels, rho = {case}
+rng = np.random.default_rng(0)
+base = rng.normal(size=n)
+columns = {{f"c{{i}}": np.clip((base * (i % 2) + rng.normal(size=n)) * levels / 6 + levels / 2, 0, levels - 1)
+           for i in range(d)}}
+schema = sf.Schema({{name: sf.Integers(0, levels - 1) for name in columns}}, size=n, dataset="x")
+made = MarginalSynthesis.calibrate(bind(sf.synthetic(), schema), sf.Concentrated(rho))
+table = sf.read(pd.DataFrame(columns).round(), schema=schema)
+start = time.process_time()
+made.release(made.take(table), seeded(1))
+print(effort(made).seconds / (time.process_time() - start))
+"""
+
+
+def seconds(rows, columns, rho):
+    schema = sf.Schema({f"c{i}": sf.Integers(0, 99) for i in range(columns)}, size=rows)
+    return effort(MarginalSynthesis.calibrate(bind(sf.synthetic(), schema), sf.Concentrated(rho))).seconds
+
+
+def test_more_takes_longer():
+    assert 0 < seconds(1000, 5, 0.5) < seconds(100_000, 5, 0.5) < seconds(100_000, 20, 0.5)
+    assert seconds(1000, 20, 0.001) < seconds(1000, 20, 5.0)  # no pair, and many
+
+
+@pytest.mark.heavy
+def test_the_seconds_of_previews_grow_as_those_of_releases_do():
+    """Tables other than those that the constants were measured on; how fast this machine is drops out of the ratios."""
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    source = str(Path(sf.__file__).parents[1])
+    ratios = []
+    for case in [(1000, 2, 10, 0.5), (30_000, 8, 200, 0.2), (3000, 20, 30, 0.5), (150_000, 12, 60, 0.1)]:
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE.format(case=case)], capture_output=True, text=True, timeout=300, check=True,
+            env=os.environ | one | {"PYTHONPATH": source},
+        )  # fmt: skip
+        ratios.append(float(done.stdout))
+    assert max(ratios) <= 4 * min(ratios), ratios  # each within twice of the middle

@@ -1,0 +1,190 @@
+"""Marginals and moments in one table: parts of the budget, what the net finds, and rows that have the moments."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from losses import LOSSES
+from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.mechanisms import JoinedSynthesis
+from sfumato.mechanisms.synthetic import joined as module
+from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis, features
+from sfumato.mechanisms.synthetic.smooth.columns import moved, posterior
+from sfumato.mechanisms.synthetic.smooth.drawing import balanced
+from sfumato.mechanisms.synthetic.smooth.joining import joined
+from sfumato.orders import preview
+from sfumato.queries import bind
+from sfumato.randomness import seeded
+from views import view_of
+
+SPACES = {name: sf.Interval(0, 10, step=0.5) for name in "xyz"}
+KINDS = {**SPACES, "c": sf.Categories(["a", "b"])}
+TARGETS = [sf.Pure(1.0), sf.Concentrated(0.3), sf.Approximate(1.0, 1e-6)]
+
+
+def rows(count, chance):
+    """Indices of three numbers, some missing, that grow with one another, and a category."""
+    hidden = chance.random(count)
+    numbers = {name: (20 * (hidden + chance.random(count)) / 2).astype(int) for name in "xyz"}
+    numbers["z"] = np.where(chance.random(count) < 0.1, -1, numbers["z"])
+    return {**numbers, "c": (hidden > 0.5).astype(int)}
+
+
+def asked(**more):
+    known = {"adjacency": sf.AddRemove(), **more}
+    return bind(sf.synthetic(rows=known.pop("rows", None)), sf.Schema(KINDS, **known))
+
+
+# claims
+
+
+@pytest.mark.parametrize(("target", "share"), list(zip(TARGETS, ("4/5", "1/10", "1/10"), strict=True)))
+@pytest.mark.parametrize("known", [{}, {"adjacency": sf.Replace(), "size": 40}])
+def test_neighbors_cost_what_is_claimed_and_nearly_all_of_it_is_spent(target, share, known):
+    """Rows added, removed or exchanged, at the corners: the exact loss of every step, added up."""
+    mechanism = JoinedSynthesis.calibrate(asked(**known, rows=3), target, Fraction(share))
+    held = rows(40, np.random.default_rng(1))
+    corner = {"x": 20, "y": 20, "z": 20, "c": 1}
+    other = {name: [*column[:-1], corner[name]] for name, column in held.items()}
+    if not known:
+        other = {name: [*column, corner[name]] for name, column in held.items()}
+    cost, claim = LOSSES[JoinedSynthesis](mechanism, view_of(held), view_of(other))
+    assert 0.2 * claim < cost <= claim * (1 + 1e-9)
+
+
+def test_moments_with_a_third_of_their_noise_are_found():
+    question = bind(sf.synthetic(rows=3), sf.Schema(SPACES, adjacency=sf.Replace(), size=5))
+    mechanism = JoinedSynthesis.calibrate(question, sf.Pure(1.0), Fraction(1))
+    less = dataclasses.replace(mechanism.smooth, design=_third(mechanism.smooth.design))
+    corners = [view_of({"x": [first] + [0] * 4, "y": [first] + [0] * 4, "z": [first] + [0] * 4}) for first in (0, 20)]
+    with patch.object(module, "_plan", lambda *_: less):
+        cost, claim = LOSSES[JoinedSynthesis](mechanism, *corners)
+    assert cost > claim
+
+
+def _third(design):
+    return dataclasses.replace(
+        design, measured=tuple(dataclasses.replace(part, scale=part.scale / 3) for part in design.measured)
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.fractions(Fraction(1, 1000), 1), st.integers(1, 10**6), st.sampled_from(TARGETS), st.booleans())
+def test_parts_add_up_to_the_target_whatever_the_number_of_rows_turns_out_to_be(share, size, target, public):
+    known = {"adjacency": sf.Replace(), "size": size} if public else {"adjacency": sf.AddRemove()}
+    question = bind(sf.synthetic(), sf.Schema(SPACES, **known))
+    mechanism = JoinedSynthesis.calibrate(question, target, share)
+    whole = module._whole(question, target)
+    plan = module._plan(question, target, share, size).guarantee()
+    spent = Fraction(plan.amount) + (whole.amount - whole.for_rows)
+    spent += 0 if public else whole.for_rows * share * module.COUNTING
+    spent += 0 if mechanism.counted is None else mechanism.counted.for_rows
+    assert spent <= whole.amount * (1 + Fraction(1, 10**12))
+    assert mechanism.guarantee().implies(target)
+    assert JoinedSynthesis.from_record(question, mechanism.to_record()) == mechanism
+
+
+# choices
+
+
+def test_what_a_table_should_be_good_for_decides_what_is_measured():
+    big, small, mixed = sf.Schema(SPACES, size=100_000), sf.Schema(SPACES, size=60), sf.Schema(KINDS, size=900)
+    for schema, good_for in ((big, "both"), (big, "marginals"), (big, "smooth"), (small, "both"), (mixed, "both")):
+        seen = preview(sf.synthetic(good_for=good_for), schema, spend=sf.Pure(1.0))
+        assert seen.mechanism == ("marginal-synthesis" if good_for == "marginals" else "joined-synthesis")
+        assert ("averages of smooth functions" in str(seen)) == (good_for != "marginals")
+        assert ("counts of a column" in str(seen)) == (good_for != "smooth")
+    with pytest.raises(UnsupportedQuery, match="all of them numbers"):
+        preview(sf.synthetic(good_for="smooth"), mixed, spend=sf.Pure(1.0))
+    with pytest.raises(ParameterError, match="both, smooth, marginals"):
+        sf.synthetic(good_for="everything")
+    asked_for = sf.synthetic(good_for="smooth")
+    assert sf.Query.from_record(asked_for.to_record()) == asked_for
+    assert "good_for" not in sf.synthetic().to_record()
+
+
+# rows
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_columns_move_onto_the_wanted_means_and_keep_their_values_and_order(seed):
+    chance = np.random.default_rng(seed)
+    points = np.clip(chance.normal(chance.uniform(-0.5, 0.5, 4), 0.3, (3000, 4)), -1, 1)
+    present = chance.random(points.shape) > 0.1
+    points = np.where(present, points, 0.0)
+    mean = points.mean(axis=0) + chance.uniform(-0.1, 0.1, 4)
+    square = (points**2).sum(axis=1).mean() * chance.uniform(0.9, 1.1)
+    sources = moved(points, present, mean, square)
+    made = np.take_along_axis(points, sources, axis=0)
+    assert np.abs(made.mean(axis=0) - mean).max() < 0.01
+    assert (made**2).sum(axis=1).mean() == pytest.approx(square, rel=0.03)
+    for column in range(4):
+        held = present[:, column]
+        assert (made[~held, column] == 0).all()
+        order = np.argsort(points[held, column], kind="stable")
+        assert (np.diff(made[held, column][order]) >= 0).all()
+
+
+def test_means_are_believed_as_far_as_the_other_columns_say_that_rows_are_off():
+    chance = np.random.default_rng(2)
+    own, spread = chance.uniform(-0.5, 0.5, 40), np.full(40, 0.2)
+    near, _, off = posterior(own, spread, own + chance.normal(0, 0.05, 40), 0.05)  # gaps are noise: rows are right
+    assert np.abs(near - own).max() < 0.02
+    assert off < 1e-3
+    true = own + chance.normal(0, 0.2, 40)
+    far, error, off = posterior(own, spread, true + chance.normal(0, 0.01, 40), 0.01)  # gaps are not noise
+    assert np.abs(far - true).max() < 0.04
+    assert error < 0.01
+    assert 0.3 < off < 3
+
+
+def test_rows_that_have_the_moments_stay_where_they_are_however_small_the_ball_that_was_chosen():
+    """Moments of a ball a tenth as wide as the rows are: pulled into it, the rows agree with what was measured."""
+    chance = np.random.default_rng(6)
+    rows = np.stack([chance.binomial(100, share, 3000) for share in (0.1, 0.5, 0.9, 0.3)], axis=1)
+    plan = SmoothSynthesis.plan([101] * 4, 3000, sf.Concentrated(0.01), adjacency=sf.AddRemove(), rows_per_unit=1)
+    points = plan.box(rows)
+    center = points.mean(axis=0) + 0.1
+    for reach in (0.05, 0.2, 2.0):
+        view = features.View(center, reach, float(center @ center), reach, ball=True)
+        measured = view.features(points, tuple(plan.errors)).mean(axis=0) / features.QUANTUM
+        parts = np.cumsum([features.dimension(block, 4) for block in plan.errors])[:-1]
+        noisy = dict(zip(plan.errors, np.split(measured, parts), strict=True))
+        made, _ = joined(plan, view, 0.1, noisy, rows, 1e-6, 3000, chance)
+        assert np.abs(plan.box(made).mean(axis=0) - points.mean(axis=0)).max() < 0.02
+        assert np.square(plan.box(made)).sum(axis=1).mean() == pytest.approx(
+            np.square(points).sum(axis=1).mean(), rel=0.02
+        )
+
+
+def test_rows_are_drawn_with_the_sums_of_their_weights():
+    chance = np.random.default_rng(3)
+    features = chance.normal(size=(12, 4000))
+    weights = np.exp(features[0] / 2)
+    weights /= weights.sum()
+    chosen = balanced(features, weights, 3000, chance)
+    assert len(chosen) == 3000
+    assert np.abs(features[:, chosen].mean(axis=1) - features @ weights).max() < 2e-3  # at random about 0.05
+
+
+@pytest.mark.parametrize("known", [{}, {"adjacency": sf.Replace(), "size": 5000}])
+def test_a_table_has_its_marginals_and_its_moments(known):
+    held = rows(5000, np.random.default_rng(4))
+    mechanism = JoinedSynthesis.calibrate(asked(**known), sf.Concentrated(0.2), Fraction(1, 10))
+    made = mechanism.release(view_of(held), seeded(5))
+    assert abs(len(made.rows["x"]) - 5000) < (30 if not known else 1)
+    assert abs((made.rows["c"] == 1).mean() - held["c"].mean()) < 0.03
+    assert abs((made.rows["z"] < 0).mean() - 0.1) < 0.03
+    for name in "xy":
+        assert abs(made.rows[name].mean() - held[name].mean()) < 0.3  # of 20; it varies by about 0.05
+    assert made.judged
+    assert made.measured

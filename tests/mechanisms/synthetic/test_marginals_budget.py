@@ -1,0 +1,127 @@
+"""Who gets how much of a budget, and which pairs have room or are worth it: by public numbers alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.mechanisms.synthetic.marginals import room as rooms
+from sfumato.mechanisms.synthetic.marginals.budget import FEW_COLUMNS, MOST_TOTAL, Split
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, PureNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.room import Room, regrouped
+from sfumato.mechanisms.synthetic.marginals.selection import Scores, candidates, picks
+from sfumato.queries.encoding import Column
+from sfumato.randomness import seeded
+from sfumato.spaces import Categories, Integers
+
+NOISES: list[Noise] = [kind(Reach(1, both=False)) for kind in (ConcentratedNoise, PureNoise)]
+
+
+def columns(sizes: list[int]) -> list[Column]:
+    return [Column.of(f"c{place}", Integers(0, size - 1)) for place, size in enumerate(sizes)]
+
+
+def chains(sizes: list[int]) -> list[tuple[np.ndarray, ...]]:
+    """Each column in halves of halves, the finest first."""
+    return [tuple(np.arange(size) // 2**step for step in range(max(1, math.ceil(math.log2(size))))) for size in sizes]
+
+
+# laws of the split
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.integers(2, 300), min_size=1, max_size=12),
+    st.floats(1e-4, 10.0),
+    st.floats(1.0, 1e9),
+    st.sampled_from(NOISES),
+)
+def test_shares_are_shares_and_more_rows_leave_more_to_pairs(
+    sizes: list[int], amount: float, total: float, noise: Noise
+) -> None:
+    held = columns(sizes)
+    here, there = (Split.of(noise, Fraction(amount), held, rows) for rows in (total, 4 * total))
+    for split in (here, there):
+        assert 0 < split.singles <= 1
+        assert (split.singles < 1) == (split.pairs > 0)
+        assert split.pairs <= len(sizes) * (len(sizes) - 1) // 2
+        assert not split.all or (len(sizes) <= FEW_COLUMNS and split.pairs > 0)
+    assert there.singles <= here.singles
+    assert there.all >= here.all
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_all_pairs_of_few_columns_are_measured_where_rows_are_many_and_none_where_they_are_few(noise: Noise) -> None:
+    held, amount = columns([30, 2, 16]), Fraction(1, 20) if noise.apart else Fraction(1)
+    assert Split.of(noise, amount, held, 1e6).all
+    assert not Split.of(noise, amount, columns([30, 2, 16] * 4), 1e6).all
+    assert Split.of(noise, amount, held, 3.0) == Split(Fraction(1), 0)
+    assert Split.of(noise, amount, held, 2 * MOST_TOTAL) == Split(Fraction(1), 0)
+
+
+# laws of the room
+
+
+def test_one_bag_has_room_for_few_columns_of_few_levels() -> None:
+    assert Room(chains([32, 2, 16, 32, 5])).together
+    assert not Room(chains([32, 32, 32, 32])).together
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(2, 12), min_size=2, max_size=5), st.integers(8, 400), st.integers(0, 2**32))
+def test_what_fits_is_what_a_larger_tree_has_room_for(sizes: list[int], most: int, seed: int) -> None:
+    """By brute force: each candidate that is offered is put into the tree, whatever was measured before."""
+    chance = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rooms, "LARGEST_BAG", most)
+        patch.setattr(rooms, "LARGEST_TREE", 2 * most)
+        room = Room(chains(sizes))
+        offered, tree = [(one.pair, one.fineness) for one in candidates(room.chains)], room.empty()
+        for _ in range(3):
+            fits = room.fitting(tree, offered)
+            trees = {place: room.including(tree, *offered[place]) for place in range(len(offered))}
+            small = {place for place, one in trees.items() if one.cells <= 2 * most and one.largest <= most}
+            assert set(fits) <= small
+            coarsest = {pair: place for place, (pair, _) in enumerate(offered)}
+            assert {place for place in coarsest.values() if place in small} <= set(fits)
+            if not fits:
+                break
+            tree = trees[int(chance.choice(fits))]
+
+
+def test_groups_at_one_place_lie_in_those_at_a_coarser_one() -> None:
+    chain = chains([13])[0]
+    assert (regrouped(chain, 1, 2)[chain[1]] == chain[2]).all()
+
+
+# the choice of none
+
+
+def test_none_is_chosen_where_no_pair_scores_and_seldom_where_one_does() -> None:
+    """The score of none lies half a logarithm of the candidates above nothing, over the rate: exact chances follow."""
+    spaces = [Column.of(name, Categories(("x", "y"), other="y", missing="y")) for name in "abc"]
+    room = Room([(np.arange(one.size),) for one in spaces])
+    offered, rate = candidates(room.chains), 0.01
+    for best, least, most in ((-(10**4), 1.0, 1.0), (0, 0.27, 0.53), (2000, 0.0, 1e-6)):
+        values = np.full(len(offered), -(10**4), dtype=np.int64)
+        values[: 3 if best == 0 else 1] = best
+        scores, empty = Scores(offered, values), 0
+        for seed in range(400):
+            chosen, _, choices = picks(scores, room.empty(), room, 1, rate, seeded(seed))
+            assert choices == 1  # paid for whether or not a pair was chosen
+            empty += not chosen
+        assert least <= empty / 400 <= most
+
+
+def test_candidates_of_one_pair_are_chosen_once_in_a_round() -> None:
+    room = Room(chains([8, 8, 2]))
+    offered = candidates(room.chains)
+    scores = Scores(offered, np.full(len(offered), 10**6, dtype=np.int64))
+    chosen, tree, choices = picks(scores, room.empty(), room, 9, 1.0, seeded(5))
+    assert len({one.pair for one in chosen}) == len(chosen) == choices == 3
+    assert all(tree.home(one.pair) is not None for one in chosen)

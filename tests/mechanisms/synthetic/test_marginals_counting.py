@@ -1,0 +1,75 @@
+"""Counts of columns and of pairs: pair by pair or as products of flags, they are those of plain Python."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.mechanisms.synthetic.marginals import counting
+from sfumato.mechanisms.synthetic.marginals.budget import FEW, finest
+from sfumato.mechanisms.synthetic.marginals.levels import coarsened
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.rounds import synthesized
+from sfumato.queries.encoding import Column
+from sfumato.randomness import seeded
+
+SPACES = [
+    sf.Integers(0, 9),
+    sf.Interval(0, 1000, step=0.5),
+    sf.Categories(["a", "b", "c"]),
+    sf.Integers(0, 3, missing=0),
+]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_ways_of_counting_pairs_count_alike(seed, monkeypatch):
+    draw = np.random.default_rng(seed)
+    columns = [Column.of(f"c{k}", SPACES[draw.integers(len(SPACES))]) for k in range(draw.integers(2, 7))]
+    lengths = draw.integers(0, 60, size=3)
+    batches = [{column.name: draw.integers(-1, column.points, size=length) for column in columns} for length in lengths]
+    owners = [draw.integers(0, 1 + draw.integers(5), size=column.size) for column in columns]
+    monkeypatch.setattr(counting, "FLAGS", int(draw.integers(1, 400)))  # a few rows at a time
+    monkeypatch.setattr(counting, "BLOCK", int(draw.integers(1, 9)))
+    found = {}
+    for dense in (0, 10**9):
+        monkeypatch.setattr(counting, "DENSE", dense)
+        found[dense] = counting.pair_counts(lambda: batches, columns, owners)
+    levels = [np.concatenate([column.levels(batch[column.name]) for batch in batches]) for column in columns]
+    groups = [owner[held] for owner, held in zip(owners, levels, strict=True)]
+    for one, other in found[0]:
+        plain = Counter(zip(groups[one].tolist(), groups[other].tolist(), strict=True))
+        for tables in found.values():
+            assert tables[one, other].sum() == lengths.sum()
+            assert all(tables[one, other][cell] == count for cell, count in plain.items())
+    assert len(found[0]) == len(found[10**9]) == len(columns) * (len(columns) - 1) // 2
+    singles = counting.single_counts(lambda: batches, columns)
+    assert all((held == np.bincount(own, minlength=len(held))).all() for held, own in zip(singles, levels, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_merged_levels_are_neighbors_and_zero_the_ends_and_missing_values_stay_alone(seed):
+    draw = np.random.default_rng(seed)
+    low, high = sorted(draw.integers(-10_000, 10_000, size=2).tolist())
+    column = Column.of("c", sf.Integers(low, high + 300, missing=low if seed % 2 else None))
+    groups = coarsened(column, int(draw.integers(2, 60)))
+    assert len(groups) == column.size
+    assert set(np.diff(groups).tolist()) <= {0, 1}
+    alone = [0, column.valued - 1, column.size - 1, *column.levels(column.zero).tolist()]
+    assert all(np.bincount(groups)[groups[place]] == 1 for place in alone)
+    assert (coarsened(column, column.valued) == np.arange(column.size)).all()
+
+
+def test_a_hundred_rows_tell_where_a_number_lies_and_many_are_counted_level_by_level():
+    columns = [Column.of(name, sf.Integers(0, 10_000)) for name in "abcde"]
+    draw = np.random.default_rng(2)
+    noise = ConcentratedNoise(Reach(1, both=False))
+    assert finest(noise, Fraction(1, 30), columns, 1e5) == [column.size for column in columns]
+    assert max(finest(noise, Fraction(1, 30), columns, 100.0)) == FEW
+    off = []
+    for seed in range(5):
+        held = {column.name: np.clip(draw.normal(2000, 500, 100), 0, 10_000).astype(np.int64) for column in columns}
+        made = synthesized(lambda held=held: [held], columns, noise, Fraction(1, 30), 100, lambda _: 100, seeded(seed))
+        off += [abs(made.rows[name].mean() - held[name].mean()) for name in held]
+    assert np.mean(off) < 1600  # half of what rows spread over all values would be off by

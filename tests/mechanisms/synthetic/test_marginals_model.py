@@ -1,0 +1,221 @@
+"""Junction trees, the model on them, and its fit: post-processing, held to sums over the whole table."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.mechanisms.synthetic.marginals import rounds
+from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted
+from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, systematic
+from sfumato.mechanisms.synthetic.marginals.levels import _steps, nested, smoothed
+from sfumato.mechanisms.synthetic.marginals.model import Model
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree
+from sfumato.queries.encoding import Column
+from sfumato.randomness import seeded
+from sfumato.spaces import Categories, Integers
+
+
+def growing(draw: st.DrawFn) -> list[JunctionTree]:
+    """A tree after each pair that is added to it."""
+    sizes = draw(st.lists(st.integers(1, 4), min_size=2, max_size=5))
+    couples = list(itertools.combinations(range(len(sizes)), 2))
+    trees = [JunctionTree.of(sizes)]
+    for pair in draw(st.lists(st.sampled_from(couples), max_size=7)):
+        before = trees[-1]
+        more, bag = before.growth()[pair]
+        trees.append(before.including(pair))
+        assert trees[-1].home(pair) is not None
+        assert trees[-1].cells <= before.cells + more
+        assert trees[-1].largest <= max(before.largest, bag)
+    return trees
+
+
+# laws: true for every tree
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_tree_keeps_its_pairs_and_the_bags_of_a_column_together(data: st.DataObject) -> None:
+    trees = data.draw(st.composite(growing)())
+    for tree in trees:
+        for column in range(len(tree.sizes)):
+            held = [place for place, bag in enumerate(tree.bags) if column in bag]
+            assert sum(tree.parents[place] in held for place in held) == len(held) - 1
+    pairs = [pair for tree in trees for pair in tree.growth() if tree.home(pair) is not None]
+    assert all(trees[-1].home(pair) is not None for pair in pairs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(0, 10**6))
+def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int) -> None:
+    tree = data.draw(st.composite(growing)())[-1]
+    rng, d = np.random.default_rng(seed), len(tree.sizes)
+    inside = [pair for pair in itertools.combinations(range(d), 2) if tree.home(pair) is not None]
+    potentials = {key: rng.normal(size=[tree.sizes[c] for c in key]) for key in [*((c,) for c in range(d)), *inside]}
+    energy = np.zeros(tree.sizes)
+    for key, table in potentials.items():
+        energy = energy + table.reshape([tree.sizes[c] if c in key else 1 for c in range(d)])
+    whole = np.exp(energy) / np.exp(energy).sum()
+    found = dict(Model.calibrated(tree, potentials).pairs())
+    assert list(found) == list(itertools.combinations(range(d), 2))
+    for pair, table in found.items():
+        np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(d) if c not in pair)), atol=1e-12)
+
+
+def test_the_fit_reaches_consistent_marginals_and_leaves_the_rest_independent() -> None:
+    truth = np.array([[30.0, 10.0, 0.0], [5.0, 5.0, 50.0]])
+    whole = (np.arange(3), np.arange(2))
+    tree = JunctionTree.of((2, 3, 2)).including((0, 1))
+    measured = [
+        Measurement((0, 1), (whole[1], whole[0]), truth, 1.0),
+        Measurement((2,), (whole[1],), np.array([25.0, 75.0]), 1.0),
+    ]
+    model, _ = fitted(tree, measured, 100.0, (), 2000)
+    np.testing.assert_allclose(100 * model.marginal((0, 1)), truth, atol=0.2)
+    found = dict(model.pairs())[0, 2]
+    np.testing.assert_allclose(100 * found, np.outer(truth.sum(axis=1), [0.25, 0.75]), atol=0.2)
+
+
+def test_noise_is_weighed_by_its_variance() -> None:
+    tree = JunctionTree.of((2,))
+    levels = (np.arange(2),)
+    measured = [
+        Measurement((0,), levels, np.array([60.0, 40.0]), 1.0),
+        Measurement((0,), levels, np.array([40.0, 60.0]), 3.0),
+    ]
+    model, _ = fitted(tree, measured, 100.0, (), 500)
+    assert 100 * model.marginal((0,))[0] == pytest.approx(55.0, abs=0.1)
+
+
+# smoothing and merging
+
+
+def test_runs_are_the_best_cut() -> None:
+    """Against all 2^6 cuts of seven levels."""
+    for seed in range(20):
+        counts = np.random.default_rng(seed).normal([50, 50, 50, 0, 0, 20, 20], 10.0)
+        best = min(
+            (cut_cost(counts, cut, 10.0), cut) for size in range(7) for cut in itertools.combinations(range(1, 7), size)
+        )[1]
+        assert tuple(1 + np.flatnonzero(np.diff(_steps(counts, 10.0)))) == best
+
+
+def cut_cost(counts: np.ndarray, cut: tuple[int, ...], sigma: float) -> float:
+    bounds = [0, *cut, len(counts)]
+    errors = sum(float(((counts[a:b] - counts[a:b].mean()) ** 2).sum()) for a, b in itertools.pairwise(bounds))
+    return errors + sigma**2 * math.log(len(counts)) * (len(bounds) - 1)
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+def test_noise_at_far_bounds_is_empty_and_incomes_keep_their_mean(laplace: bool) -> None:
+    """Log-normal incomes in 0 to 10^8 at a deviation of 10 rows, ten times; a row of noise near 10^8 adds a fifth."""
+    column, chance = Column.of("income", Integers(0, 10**8, missing=0)), np.random.default_rng(6)
+    errors = []
+    for _ in range(10):
+        real = np.exp(chance.normal(9.6, 1.0, 20_000)).astype(np.int64)
+        noise = chance.laplace(0, 10 / math.sqrt(2), 256) if laplace else chance.normal(0, 10, 256)
+        counts = np.bincount(column.levels(real), minlength=256) + noise.round()
+        held = smoothed(counts, 10.0, column, 20_000.0).counts
+        made = opened(np.zeros(20_000, dtype=np.int64), held, np.zeros(256, dtype=np.int64), column, chance)
+        errors.append([made.mean() / real.mean() - 1, np.median(made) / np.median(real) - 1])
+    assert np.abs(np.median(errors, axis=0)).max() < 0.1
+
+
+def test_what_the_rows_are_missed_without_is_given_back() -> None:
+    """A hundred rows under noise of twenty: no run shows, and the table is not thrown on the strongest."""
+    column, counts = Column.of("x", Integers(0, 9, missing=0)), np.array([30.0, -5, 12, 9, 40, 3, -20, 15, 22, 8])
+    held = smoothed(counts, 20.0, column, 100.0).counts
+    assert held.sum() == pytest.approx(100)
+    assert (held > 0).sum() > 5
+
+
+@pytest.mark.parametrize("counts", [[-5.0, -1.0, -2.0, -9.0], [0.0, 0.0, 0.0, 0.0], [3.0, 1e9, -1e9, 2.0]])
+def test_smoothed_counts_are_a_distribution(counts: list[float]) -> None:
+    for space in (Integers(0, 2), Categories(("a", "b", "c"))):
+        held = smoothed(np.array(counts), 1.0, Column.of("x", space), 10.0).counts
+        assert (held >= 0).all()
+        assert held.sum() == pytest.approx(10.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 100), min_size=2, max_size=40), st.booleans())
+def test_groups_are_nested_and_as_few_as_asked(mass: list[float], ordered: bool) -> None:
+    values = len(mass) - 1
+    space = Integers(0, max(1, values - 1)) if ordered else Categories(tuple(range(max(2, values))))
+    column = Column.of("x", space)
+    held = np.resize(np.array(mass), column.size)
+    chain = nested(held, column, (16, 8, 4, 2))
+    for finer, coarser in itertools.pairwise(chain):
+        assert coarser.max() < finer.max()
+        assert all(len(set(coarser[finer == group])) == 1 for group in range(finer.max() + 1))
+        if ordered:
+            assert (np.diff(coarser[: column.valued]) >= 0).all()
+    assert chain[0].max() < 16
+
+
+# rows
+
+
+def test_systematic_sampling_meets_every_share_to_within_one_row() -> None:
+    chance = np.random.default_rng(5)
+    weights = chance.random((3, 7)) ** 4
+    given_ = chance.integers(0, 3, 5000)
+    found = systematic(weights, given_, chance)
+    for row in range(3):
+        counts = np.bincount(found[given_ == row], minlength=7)
+        due = weights[row] / weights[row].sum() * (given_ == row).sum()
+        assert (np.abs(counts - due) < 1 + 1e-9).all()
+
+
+def test_rows_follow_the_model() -> None:
+    tree = JunctionTree.of((2, 3, 4)).including((0, 1)).including((1, 2))
+    rng = np.random.default_rng(2)
+    model = Model.calibrated(tree, {(0, 1): rng.normal(size=(2, 3)), (1, 2): rng.normal(size=(3, 4))})
+    rows = sampled(model, 20_000, np.random.default_rng(3))
+    for (one, other), table in model.pairs():
+        found = np.zeros(table.shape)
+        np.add.at(found, (rows[:, one], rows[:, other]), 1)
+        # pairs in a bag are met to within a few rows; the others vary like a sample, at most sqrt(cells / rows)
+        limit = 0.001 if tree.home((one, other)) is not None else 0.02
+        assert np.abs(found / 20_000 - table).sum() / 2 < limit
+
+
+def test_values_fill_their_cells() -> None:
+    column = Column.of("pay", Integers(0, 10_001, missing=0))
+    owner = np.zeros(column.size, dtype=np.int64)
+    levels = column.widths().astype(np.float64)
+    made = opened(np.zeros(100_000, dtype=np.int64), levels, owner, column, np.random.default_rng(1))
+    assert made.min() >= 0
+    assert made.max() <= 10_001
+    np.testing.assert_array_equal(np.bincount(column.levels(made)) > 0, True)
+    assert np.unique(made).size > 9_900  # of 10,002 values, each drawn about ten times
+
+
+def test_values_lean_to_the_denser_neighbor() -> None:
+    """At densities 1, 2, 3 the middle cell has slope 1/2 and its mean at 1/2 + 1/24; 5 standard errors are 0.0033."""
+    places = _inside(np.array([1.0, 2.0, 3.0]), np.ones(200_000, dtype=np.int64), np.random.default_rng(4))
+    assert places.mean() == pytest.approx(0.5 + 1 / 24, abs=0.0033)
+    flat = _inside(np.array([2.0, 1.0, 3.0]), np.ones(200_000, dtype=np.int64), np.random.default_rng(4))
+    assert flat.mean() == pytest.approx(0.5, abs=0.0033)
+
+
+def test_missing_values_that_noise_hides_count_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are taken for none in the model of a column, and yet the number of rows is not biased by that."""
+    monkeypatch.setattr(rounds, "noisy", lambda counts, law, rng: counts)
+    columns = [Column.of(name, Integers(0, 99)) for name in "ab"]
+    exact = [np.append(np.full(100, 9), 30)] * 2
+    noise = ConcentratedNoise(Reach(1, both=False))
+    measured = rounds._measured(exact, columns, noise, Fraction(1, 1000), 930.0, seeded(1))
+    assert measured[0][0][-1] == 0
+    held = rounds._Columns(*measured, None, None)
+    assert held.total()[0] == pytest.approx(930)
+    held.again(*measured)
+    assert held.total()[0] == pytest.approx(930)
