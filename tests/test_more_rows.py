@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.queries import bind
 from sfumato.release.more_rows import more_rows
 
@@ -131,8 +131,14 @@ def test_more_rows_keep_the_rules_and_number_on(ruled: Any) -> None:
     assert (more["low"] <= more["high"]).all()
     assert (more["gap"] == more["high"] - more["low"]).all()
     assert more["id"].tolist() == list(range(len(ruled), len(ruled) + 700))
+    again = ruled.more(50, after=700)["id"].to_pylist()
+    assert again == list(range(len(ruled) + 700, len(ruled) + 750))
     with pytest.raises(ParameterError, match="rows"):
         ruled.more(2001 - len(ruled) + 1)
+    with pytest.raises(UnsupportedQuery, match="all 2,001 numbers of 'id' are taken"):
+        ruled.more(1, after=2001 - len(ruled))
+    with pytest.raises(ParameterError, match="after"):
+        ruled.more(1, after=-1)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.orders import preview
 from sfumato.plans import read_plan
 from sfumato.queries import Query, bind
 
@@ -91,6 +92,8 @@ def test_what_is_free_afterwards_is_of_rows_and_more_of_them_are_whole_persons(m
     assert min(row["id"] for row in more.to_pylist()) > max(made.rows["id"].to_pylist())
     held = [[{**row, "id": 0} for row in rows] for rows in grouped(made.rows).values()]
     assert all([{**row, "id": 0} for row in rows] in held for rows in again[:-1])
+    later = made.more(100, after=100)["id"].to_pylist()
+    assert not {*later} & {*more["id"].to_pylist(), *made.rows["id"].to_pylist()}
     with pytest.raises(UnsupportedQuery, match="given= chooses single rows"):
         made.more(5, given="x > 3")
 
@@ -142,3 +145,13 @@ def test_the_question_is_written_and_read_and_says_nothing_of_persons_by_default
     assert "person" not in bind(plain, SCHEMA).specification()
     assert Query.from_record(asked.to_record()) == asked == sf.synthetic(rows=3, person=["sex", "x"])
     assert bind(asked, SCHEMA).specification()["person"] == ["sex", "x"]
+
+
+def test_a_preview_states_the_noise_with_and_without_persons() -> None:
+    alone, together = (preview(sf.synthetic(person=person), SCHEMA, spend=sf.Pure(1.0)) for person in (None, []))
+    assert alone.numbers["noise_of_persons"] == together.numbers["column_noise"]
+    assert together.numbers["noise_of_rows"] == pytest.approx(alone.numbers["column_noise"])
+    assert "this supposes 3 rows for every person" in str(alone)
+    assert "without person= that noise would be" in str(together)
+    single = sf.Schema(COLUMNS, unit=sf.Person("id", 1), size=300)
+    assert "noise_of_persons" not in preview(sf.synthetic(), single, spend=sf.Pure(1.0)).numbers

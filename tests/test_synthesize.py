@@ -25,7 +25,9 @@ from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import noisy
 from sfumato.orders import preview as previewed
 from sfumato.queries import bind
+from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
+from sfumato.release.prediction import wasted
 from sfumato.release.synthetic import SyntheticTable
 from views import view_of
 
@@ -443,3 +445,25 @@ def test_without_pairs_a_pure_budget_measures_every_column_once(adjacency: Any, 
     assert sum(plan.noise.reach.l1 / Fraction(scale) for _, scale in looks) <= plan.amount
     if adjacency == sf.Replace():
         assert len(looks) == len(plan.columns)  # the number of rows is public
+
+
+def test_advice_names_the_bounds_that_waste_most_of_their_cells() -> None:
+    """Ages in bounds of ten thousand years use one cell in a hundred; incomes by magnitude, and few rows, say none."""
+    spaces = {
+        "age": sf.Integers(0, 10_000),
+        "pay": sf.Interval(0, 10**8, step=1),
+        "day": sf.Dates("0900-01-01", "2026-12-31"),
+    }
+    columns = [Column.of(name, space) for name, space in spaces.items()]
+    chance = np.random.default_rng(4)
+    rows = {
+        "age": chance.integers(20, 90, 2000), "pay": chance.lognormal(10, 1, 2000).astype(np.int64),
+        "day": columns[2].points - 1 - chance.integers(0, 9000, 2000),
+    }  # fmt: skip
+    rows["age"][:6], rows["age"][6:600] = 9_000, -1  # a few strays, and missing ones
+    said = wasted(columns, rows)["bounds"]
+    assert "age (20 to 89)" in said
+    assert "day (2002-" in said
+    assert "pay" not in said
+    assert wasted(columns, {name: held[:150] for name, held in rows.items()}) == {}
+    assert wasted([Column.of("age", sf.Integers(0, 120))], {"age": rows["age"]}) == {}

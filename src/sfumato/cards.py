@@ -8,10 +8,19 @@ from dataclasses import dataclass, field
 from sfumato.markup import Markup, filled, joined
 from sfumato.visible import visible
 
-__all__ = ["Card", "Printed", "Shown"]
+__all__ = ["Card", "Printed", "Shown", "counted"]
 
 WIDTH = 13  # of the names of facts
 STYLE = "text-align:{side};padding:1px 10px 1px 0;vertical-align:top"
+
+
+def counted(number: int, thing: str) -> str:
+    """So many things, in words.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,3 +155,116 @@ def test_a_second_table_of_the_same_columns_takes_a_name(place, run):
     saved = (place / "other.parquet").read_bytes()
     assert run("more", "other.parquet", "--rows", 5, "--out", "other.parquet").code == 1
     assert (place / "other.parquet").read_bytes() == saved
+
+
+def without_releases(place):
+    """The plan of the table alone."""
+    text = (place / "plan.toml").read_text()
+    (place / "plan.toml").write_text(text.split("[[release]]")[0])
+
+
+def left_behind(place):
+    return sorted(file.name for file in place.iterdir() if file.name not in ("plan.toml", "people.parquet"))
+
+
+def test_a_plan_needs_no_releases_where_a_table_is_made_of_it(place, run):
+    without_releases(place)
+    made = ["--epsilon", 1, "--column", "state", "--rows", 1, "--out", "made.parquet"]
+    done = run("synthesize", "plan.toml", *made)
+    assert done.code == 0, done.err
+    assert ": 1 row of state" in done.out
+    assert run("check", "plan.toml").code == 0
+    for command in (["preview", "plan.toml"], ["publish", "plan.toml"], ["audit", "plan.toml", "--release", "x"]):
+        refused = run(*command)
+        assert refused.code == 1
+        assert "release is missing; add at least one [[release]]" in " ".join(refused.err.split())
+    more = run("more", "made.parquet", "--rows", 1, "--out", "more.csv")
+    assert more.out.startswith("1 row like those of")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (["--keep", "age < 10", "--keep", "age > 20"], 1),
+        (["--keep", "'chess' in hobbies", "--column", "hobbies"], 1),
+        (["--person", "age", "--keep", "age > 3"], 1),
+        (["--good-for", "smooth"], 1),
+        (["--workload", "none.toml"], 1),
+        (["--epsilon", 1000], 3),
+        (["--rho", 1, "--epsilon", 1], 1),
+        (["--name", "bell \u0007"], 1),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(wrong, code, place, run):
+    without_releases(place)
+    columns = ["--column", "age", "--column", "state"]
+    done = run("synthesize", "plan.toml", "--epsilon", 1, *columns, *wrong, "--out", "made.parquet")
+    assert done.code == code, done.out
+    assert "new, started" not in done.out
+    assert left_behind(place) == []
+
+
+@pytest.mark.parametrize("kind", ["toml", "json"])
+def test_a_workload_is_read_from_a_file(kind, place, run):
+    queries = [{"query": "count", "where": "age >= 65"}, {"query": "mean", "column": "age", "by": "state"}]
+    lines = ['{ query = "count", where = "age >= 65" }', '{ query = "mean", column = "age", by = "state" }']
+    (place / "asked.json").write_text(json.dumps(queries))
+    (place / "asked.toml").write_text(f"workload = [\n{','.join(lines)}\n]")
+    columns = ["--epsilon", 1, "--column", "age", "--column", "state", "--workload", f"asked.{kind}"]
+    shown = run("synthesize", "plan.toml", *columns)
+    assert "of the 2 queries of the workload" in " ".join(shown.out.split())
+    assert run("synthesize", "plan.toml", *columns, "--rows", 30, "--out", "made.parquet").code == 0
+    made = sf.load(place / "made.parquet")
+    assert [goal.query for goal in made.question.goals] == [
+        sf.count().where("age >= 65"),
+        sf.mean("age").by("state"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("workload = []", "workload is empty"),
+        ("workload = 3", "a workload is a list"),
+        ('workload = ["count"]', "query 1: a query must be a mapping"),
+        ('workload = [{ query = "count" }, { query = "count", where = "agee > 3" }]', "did you mean 'age'"),
+        ('workload = [{ query = "count" }, { query = "cont" }]', "query 2: "),
+        ('workload = [{ query = "count" }]\nother = 1', "nothing beside it"),
+        ("workload = [", "is not valid TOML"),
+    ],
+)
+def test_a_workload_that_is_none_is_refused_in_words(text, words, place, run):
+    (place / "asked.toml").write_text(text)
+    done = run("synthesize", "plan.toml", "--epsilon", 1, "--column", "age", "--workload", "asked.toml")
+    assert done.code == 1
+    assert words in " ".join(done.err.split())
+
+
+def test_an_empty_workload_is_refused_in_plans_too(place, run):
+    head = (place / "plan.toml").read_text().split("[[release]]")[0]
+    entry = '[[release]]\nquery = "synthetic"\ncolumns = ["age"]\nworkload = []\nspend = { epsilon = 1.0 }\n'
+    (place / "plan.toml").write_text(head + entry)
+    refused = run("publish", "plan.toml", "--out", "report")
+    assert refused.code == 1
+    assert "workload is empty" in " ".join(refused.err.split())
+    assert left_behind(place) == []
+
+
+def test_a_file_that_cannot_be_replaced_whole_stays_as_it_was(place, run, monkeypatch):
+    """A disk that fills up while the file is written: the table is stored, and no half of it lies there."""
+    (place / "made.csv").write_text("as it was")
+    columns = ["--epsilon", 1, "--column", "state", "--out", "made.csv"]
+
+    def full(table, path):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as filled:
+        filled.setattr("sfumato.release.tables.write_csv", full)
+        done = run("synthesize", "plan.toml", *columns)
+    assert done.code == 1
+    assert "the same command again at no further cost" in " ".join(done.err.split())
+    assert (place / "made.csv").read_text() == "as it was"
+    assert not [name for name in left_behind(place) if name.startswith(".")]
+    assert run("synthesize", "plan.toml", *columns).code == 0
+    assert (place / "made.csv").read_text().startswith('"state"')

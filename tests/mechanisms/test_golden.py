@@ -57,12 +57,17 @@ from sfumato.mechanisms.sanitized.numbers import Noised
 from sfumato.mechanisms.sanitized.sets import Flipped
 from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.net import CountingMatrix
+from sfumato.mechanisms.synthetic.persons.repeats import noisy_agreements
 from sfumato.mechanisms.synthetic.small_database import SmallDatabase
 from sfumato.mechanisms.synthetic.smooth.measurement import Measurement
 from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
+from sfumato.mechanisms.synthetic.workload.judging import misfits
+from sfumato.mechanisms.synthetic.workload.rounds import measured as asked_for
+from sfumato.mechanisms.synthetic.workload.rounds import moved
 from sfumato.queries import Query, bind, count, discovered, quantiles, top
 from sfumato.queries.components import pca
 from sfumato.queries.functions.density import density
+from sfumato.queries.goals import Batch
 from sfumato.queries.ranks import Ranks
 from sfumato.queries.sanitized import together
 from sfumato.queries.thresholds import thresholds
@@ -97,6 +102,7 @@ COUNTED = CountingMatrix("counted", np.array([[1, 0, 1, 1], [0, 1, 1, 0]]), rows
 FEW = sf.read(pa.table({"x": [1.0, 2.0, 2.0, 9.0]}), schema=sf.Schema({"x": sf.Integers(0, 20)}, size=4))
 CHOSEN = ChosenBandwidth.calibrate(bind(sf.density("x", bandwidth="private"), FEW.schema), PURE)
 INDICES = np.array([[0], [2], [1], [2], [0], [1]])
+ASKED = [sf.count().where("x >= 4"), sf.count().by(sf.bins("x", 0, 3, 20)), sf.mean("x")]
 GRADES = sf.Categories(["a", "b", "c"], other="c", missing="c", distances=[[0, 1, 3], [1, 0, 2], [3, 2, 0]])
 
 
@@ -129,6 +135,28 @@ def measured(law):
 
 def marginal(noise, scale):
     return lambda rng: np.arange(6) + noise.law(scale).sample((6,), rng)
+
+
+def agreeing(noise):
+    return lambda rng: noisy_agreements(np.array([640, 0, 65]), noise(Reach(12, True, 12)), Fraction(1, 40), rng)
+
+
+def answered(noise):
+    question = bind(sf.synthetic(["x"], workload=ASKED), PEOPLE)
+    batch, law = Batch({"x": np.arange(10)}, PEOPLE), moved(noise(Reach(2, both=False)), question.goals)
+    exact = [goal.sums(batch) for goal in question.goals]
+
+    def draw(rng):
+        found = asked_for(question.goals, exact, batch, 10.0, law, Fraction(1, 2), rng).answers
+        return np.concatenate([10 * answer.shares for answer in found])
+
+    return draw
+
+
+def misfitting(noise):
+    exact, made = [np.array([70, 30]), np.array([9])], [np.array([60, 40]), np.array([2])]
+    law = moved(noise(Reach(2, both=True)), [])
+    return lambda rng: list(misfits(exact, made, 3, 4.0, law, Fraction(1, 3), rng).values())[:2]
 
 
 STREAMS = {
@@ -210,6 +238,13 @@ STREAMS = {
     "measurement-normal": measured("normal"),
     "marginals-pure": marginal(PureNoise(Reach(1, both=True)), 4.0),
     "marginals-concentrated": marginal(ConcentratedNoise(Reach(1, both=True)), 4.0),
+    "person-counts-pure": marginal(PureNoise(Reach(12, both=False, units=12)), 48.0),
+    "person-agreements-pure": agreeing(PureNoise),
+    "person-agreements-concentrated": agreeing(ConcentratedNoise),
+    "workload-answers-pure": answered(PureNoise),
+    "workload-answers-concentrated": answered(ConcentratedNoise),
+    "workload-misfits-pure": misfitting(PureNoise),
+    "workload-misfits-concentrated": misfitting(ConcentratedNoise),
     "small-database": lambda rng: SmallDatabase.calibrate(COUNTED, PURE).release(np.array([9, 20, 11, 10]), rng),
 }  # fmt: skip
 
@@ -280,6 +315,13 @@ DIGESTS = {
     "measurement-normal": "65a0d59bedb5b891",
     "marginals-pure": "3c7c6c539104875e",
     "marginals-concentrated": "1df015b5d41a14e2",
+    "person-counts-pure": "723fb459cb448c5d",
+    "person-agreements-pure": "978446c5c02c3c33",
+    "person-agreements-concentrated": "5981f289107149aa",
+    "workload-answers-pure": "eebbe4305942cea0",
+    "workload-answers-concentrated": "5d30b7b38799de28",
+    "workload-misfits-pure": "add75e3f1f14a5c7",
+    "workload-misfits-concentrated": "8f5fb155ec9edff7",
     "small-database": "28be92cea0d55cd5",
 }
 

@@ -160,3 +160,25 @@ def test_a_column_of_truth_values_is_a_condition_by_itself():
             condition(wrong)
     with pytest.raises(SfumatoError, match="'age'"):
         bind(sf.count().where("age"), schema)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        sf.count().where("day >= 2024"),
+        sf.count().where(sf.col("day") == 2024.0),
+        sf.count().where("2024 < day"),
+        sf.count().where("day in [2024, '2025-01-01']"),
+        sf.count().where("day between 2020 and 2024"),
+        sf.share("day > 2024"),
+        sf.count().by(sf.bins("day", 2020, 2024)),
+        sf.synthetic(keep=["day >= 2024"]),
+        sf.synthetic(workload=[sf.count().where("day < 2024")]),
+    ],
+    ids=lambda query: query.name[:40],
+)
+def test_the_number_of_a_year_is_no_date_wherever_it_stands(query):
+    schema = sf.Schema({"day": sf.Dates("2020-01-01", "2026-12-31"), "x": sf.Integers(0, 9)})
+    with pytest.raises(SfumatoError, match=r"compared with a date such as '2020-01-31', not with 20.*year\("):
+        bind(query, schema)
+    assert bind(sf.count().where("year(day) >= 2024 and day < '2026-01-01'"), schema)

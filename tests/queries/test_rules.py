@@ -127,6 +127,11 @@ def test_rules_that_share_no_column_are_apart() -> None:
         (["unique(kind)"], "needs a column of numbers"),
         (["unique(a, b)"], "is written unique"),
         (["unique(id)", "id > 3"], "made up"),
+        (["day >= 2024"], "compared with a date such as"),
+        (["day + 30 > 2024"], "days with days"),
+        (["a <= day"], "days with days"),
+        (["day == a + 1"], "which is a date, from what is a number"),
+        (["sum == day"], "which is a number, from what is a date"),
         (["sqrt(a) > 2"], "there is no function sqrt"),
         ("a <= b", "list"),
         ([3], "keep"),
@@ -157,7 +162,8 @@ def test_rules_are_part_of_the_question_and_absent_without() -> None:
 
 
 def test_what_rules_make_is_not_read() -> None:
-    question: Any = bind(sf.synthetic(["id", "a", "sum", "b"], keep=["sum == a + 1", "unique(id)"]), SCHEMA)
+    asked = sf.synthetic(["id", "a", "sum", "b"], rows=40, keep=["sum == a + 1", "unique(id)"])
+    question: Any = bind(asked, SCHEMA)
     assert question.modelled == ("a", "b")
     assert question.columns == ("id", "a", "sum", "b")
     assert question.most_rows == 40
@@ -165,3 +171,12 @@ def test_what_rules_make_is_not_read() -> None:
         bind(sf.synthetic(["id", "a"], keep=["unique(id)"]), sf.Schema(SPACES, size=50))
     with pytest.raises(ParameterError, match="numbers for 40 rows, and 41 are to be made"):
         bind(sf.synthetic(["id", "a"], rows=41, keep=["unique(id)"]), SCHEMA)
+    with pytest.raises(ParameterError, match=r"40 rows, and 10,000 are to be made \(supposed.*rows= how many"):
+        bind(sf.synthetic(["id", "a"], keep=["unique(id)"]), SCHEMA)
+
+
+def test_days_between_dates_are_numbers_and_dates_are_not() -> None:
+    spaces = {**SPACES, "end": sf.Dates("2019-12-20", "2021-02-03"), "days": sf.Integers(-500, 500)}
+    rules = ["end - day <= 30", "min(day, end) <= end", "days == end - day", "year(end) == 2020", "day + 3 <= end"]
+    assert bind(sf.synthetic(keep=rules), sf.Schema(spaces))
+    assert bind(sf.synthetic(keep=["end == day + 7"]), sf.Schema(spaces))

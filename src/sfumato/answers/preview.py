@@ -149,6 +149,9 @@ def _measures(numbers: Mapping[str, Number]) -> str:
             f"; of the {numbers['queries']:,} queries of the workload about {numbers['answered']:,} are measured, each "
             f"number with noise of a standard deviation of about {numbers['answer_noise']:.2g} of the rows"
         )
+    beside += _persons(numbers)
+    if "keys" in numbers:
+        beside += f"; at most {numbers['keys']:,} rows are made: keys have numbers for no more"
     if numbers["smooth"]:
         return f"{rows}moments of all columns together, and too few rows for the shares of single values{beside}"
     pairs, noise = numbers["pairs"], numbers["column_noise"]
@@ -167,3 +170,18 @@ def _measures(numbers: Mapping[str, Number]) -> str:
     worth = "; a table this noisy is hardly worth its budget: ask for the few numbers you need instead, or spend more"
     poor = worth if noise >= POOR else ""
     return f"{rows}{moved}, before smoothing; the budget {relations}{poor}{beside}"
+
+
+def _persons(numbers: Mapping[str, Number]) -> str:
+    """What keeping the rows of a person together would change, or leaving it out."""
+    if "noise_of_rows" in numbers:
+        return (
+            f"; without person= that noise would be {numbers['noise_of_rows']:.3f} if every person had "
+            f"{numbers['limit']:,} rows, and larger the fewer they have"
+        )
+    if "noise_of_persons" in numbers:
+        return (
+            f"; this supposes {numbers['limit']:,} rows for every person, and noise is larger the fewer they have: "
+            f"with person= it would be {numbers['noise_of_persons']:.3f}, whatever their number"
+        )
+    return ""

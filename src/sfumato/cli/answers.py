@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from sfumato.cards import counted
 from sfumato.cli.console import table
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.release import Published
@@ -51,7 +52,7 @@ def full_table(shown: Answers) -> Any:
 def _rows(release: Published) -> list[tuple[str, str, str]]:
     """(cell, answer, interval) of the largest answers, or of all when they are few."""
     if release.answer.kind == "rows":
-        return [(f"{release.table().num_rows:,} rows", "", "")]
+        return [(counted(release.table().num_rows, "row"), "", "")]
     columns = release.answer.table()
     shown = answers(release)
     rows = [_cell(shown.kinds, row) for row in shown.rows]

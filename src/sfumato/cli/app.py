@@ -121,6 +121,9 @@ def synthesize(
         list[str] | None, typer.Option(help="A rule that every row keeps, such as 'start <= end'; repeat for more.")
     ] = None,
     person: Persons = None,
+    workload: Annotated[
+        Path | None, typer.Option(help="A TOML or JSON file that lists queries to answer well: workload = [...].")
+    ] = None,
     name: TableName = None,
     out: TableFile = None,
     json: Json = False,
@@ -128,7 +131,7 @@ def synthesize(
     """Make a synthetic table from a plan's table, ledger and budget; without --out show what it would cost."""
     from sfumato.cli.tables import synthesize as run
 
-    run(plan, (epsilon, delta, rho), columns, rows, good_for, target, keep, person, out, json, name)
+    run(plan, (epsilon, delta, rho), columns, rows, good_for, target, keep, person, workload, out, json, name)
 
 
 @app.command(epilog="Example: sfumato more synthetic.parquet --rows 5000 --given 'age >= 60' --out older.csv")
@@ -137,11 +140,14 @@ def more(
     rows: Annotated[int, typer.Option(help="How many rows.")],
     out: Annotated[Path, typer.Option(help="A .parquet or .csv file.")],
     given: Annotated[str | None, typer.Option(help="A condition that holds in all of them.")] = None,
+    after: Annotated[
+        int, typer.Option(help="How many rows were drawn before: made-up keys and persons number on.")
+    ] = 0,
 ) -> None:
     """Draw more rows like those of a synthetic table, free; all of them where a condition holds, if one is given."""
     from sfumato.cli.tables import more as run
 
-    run(table, rows, given, out)
+    run(table, rows, given, after, out)
 
 
 @app.command(

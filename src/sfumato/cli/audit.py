@@ -116,6 +116,7 @@ def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, wanted: 
         raise ParameterError("a plan says what its rows and neighbors are; --adjacency, --inputs, --bounds and "
                              "--fixed-size are for module:function")  # fmt: skip
     plan = read_plan(path)
+    plan.must_publish()
     if name is None:
         known = ", ".join(repr(release.name) for release in plan.releases)
         raise ParameterError(f"--release is missing: which release of the plan? It has {known}")

@@ -12,7 +12,7 @@ from sfumato.cli.console import print_json, say, write_text
 from sfumato.errors import SchemaError, UnsupportedQuery
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
-from sfumato.plans.outlook import opened
+from sfumato.plans.outlook import must_be_chargeable, opened
 from sfumato.privacy.guarantees import Guarantee, guarantee_of
 from sfumato.queries import Query
 from sfumato.queries.extent import extent
@@ -54,6 +54,7 @@ def run(path: Path, column: str, amounts: Amounts, outside: float, out: Path | N
 
 def _released(plan: Plan, query: Query, spend: Guarantee, quiet: bool) -> tuple[float, float, str]:
     """The range, made wide enough to hold the number that stands for missing values, and what was released."""
+    must_be_chargeable(plan, query, spend)
     session = opened(plan)
     if session.notice and not quiet:
         say(session.notice)

@@ -10,6 +10,7 @@ from sfumato.cli.failures import LedgerDoesNotVerify
 from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
 from sfumato.ledger.names import resting
+from sfumato.ledger.protocol import spent_words
 from sfumato.privacy.guarantees import guarantee_from, to_record
 from sfumato.records import readable
 from sfumato.release.verification import verify as check
@@ -33,7 +34,7 @@ def show(path: Path, as_json: bool) -> None:
     out = console()
     out.print(f"{terms.dataset}: protects against {terms.adjacency.words()} {terms.unit.words()}")
     out.print(_table(entries))
-    out.print(f"spent {cost(ledger.spent())} of {cost(terms.budget)}; left {left(ledger.remaining())}")
+    out.print(f"spent {spent_words(ledger.spent(), terms.budget, cost)}; left {left(ledger.remaining())}")
     caveat = resting(ledger.spent(), entries).caveat()
     if caveat:
         out.print(caveat)

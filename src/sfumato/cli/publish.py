@@ -15,6 +15,7 @@ from sfumato.cli.answers import answer_table
 from sfumato.cli.console import complain, console, print_json, progress_bar, say
 from sfumato.cli.failures import Interrupted
 from sfumato.ledger.names import version_words
+from sfumato.ledger.protocol import spent_words
 from sfumato.plans import Plan, read_plan
 from sfumato.plans.execution import KEPT, Carried, carried_out, must_be_directory
 from sfumato.plans.outlook import Outlook, fit, must_know, outlook
@@ -47,7 +48,7 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
         return
     console().print(answer_table(done.releases, seen.times, done.together, seen.paid))
     say(saving)
-    say(f"spent {cost(done.ledger.spent())} of {cost(plan.budget)}; left {left(done.ledger.remaining())}")
+    say(f"spent {spent_words(done.ledger.spent(), plan.budget, cost)}; left {left(done.ledger.remaining())}")
     versions = version_words(done.ledger.entries(), plan.schema.version)
     if versions is not None:
         say(versions)

@@ -8,19 +8,22 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import cast
 
+from sfumato import arguments
 from sfumato.answers.frames import write_csv
+from sfumato.cards import counted
 from sfumato.cli.console import print_json, say
-from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
-from sfumato.plans.outlook import must_know, opened, standing
+from sfumato.plans.outlook import must_be_chargeable, must_know, opened, standing
+from sfumato.plans.plan import read_document
 from sfumato.privacy.guarantees import Guarantee, guarantee_of
 from sfumato.progress import listening
 from sfumato.queries import Query
 from sfumato.release.archive import load
 from sfumato.release.synthetic import SyntheticTable
 from sfumato.report.answers import left
-from sfumato.storage import writing
+from sfumato.storage import PUBLISHED, whole, writing
 
 __all__ = ["more", "sanitize", "synthesize"]
 
@@ -38,6 +41,7 @@ def synthesize(
     target: str | None,
     keep: list[str] | None,
     person: list[str] | None,
+    workload: Path | None,
     out: Path | None,
     as_json: bool,
     name: str | None = None,
@@ -45,11 +49,28 @@ def synthesize(
     """Without `out` show what it would cost and be good at; with it, publish and write."""
     from sfumato.queries.synthetic import synthetic
 
-    query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=person)
+    asked = None if workload is None else _queries(workload)
+    query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=person, workload=asked)
     _run(path, query, _spend(*amounts), out, as_json, name)
 
 
-def more(path: Path, rows: int, given: str | None, out: Path) -> None:
+def _queries(path: Path) -> list[Query]:
+    """The queries that a file lists under `workload`, each in the form that releases of a plan have."""
+    form = 'list queries in it: workload = [{ query = "count", where = "age >= 65" }]'
+    held = read_document(path, "workload", form)
+    listed = held.get("workload") if isinstance(held, dict) and held.keys() == {"workload"} else held
+    if not isinstance(listed, list):
+        raise SchemaError(f"{path}: a workload is a list and nothing beside it; {form}")
+    found = []
+    for number, one in enumerate(listed, start=1):
+        try:
+            found.append(Query.from_record(arguments.mapping("a query", one)))
+        except SfumatoError as error:
+            raise SchemaError(f"{path}: query {number}: {error}") from None
+    return found
+
+
+def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> None:
     """Write more rows of a saved synthetic table, as plain rows without its record."""
     import pyarrow.parquet as pq
 
@@ -61,10 +82,10 @@ def more(path: Path, rows: int, given: str | None, out: Path) -> None:
     table = cast(SyntheticTable, saved)
     if out.suffix == ".csv" and table.provenance.laboratory is not None:
         raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
-    made = table.more(rows, given)
-    with writing(out):
-        write_csv(made, out) if out.suffix == ".csv" else pq.write_table(made, out)
-    say(f"{made.num_rows:,} rows like those of {table.name!r}{'' if given is None else f', where {given}'}")
+    made = table.more(rows, given, after=after)
+    with writing(out), whole(out.resolve(), PUBLISHED) as draft:
+        write_csv(made, draft) if out.suffix == ".csv" else pq.write_table(made, draft)
+    say(f"{counted(made.num_rows, 'row')} like those of {table.name!r}{'' if given is None else f', where {given}'}")
     say("  cost         nothing: they were drawn from the released rows")
     say(f"  file         {out}")
 
@@ -118,7 +139,8 @@ def _plan(path: Path, out: Path | None) -> Plan:
 def _must_be_writable(out: Path) -> None:
     if out.suffix not in (".parquet", ".csv"):
         raise ParameterError(f"--out must end in .parquet or .csv, got {out}")
-    if out.is_dir() or not os.access(out if out.exists() else out.parent, os.W_OK):
+    place = out.resolve().parent
+    if out.is_dir() or not place.is_dir() or not all(os.access(one, os.W_OK) for one in (place, out) if one.exists()):
         raise ParameterError(
             f"--out: {out} cannot be written; choose a file in a folder that exists; nothing was charged"
         )
@@ -137,6 +159,7 @@ def _must_spare(out: Path, *read: Path | None) -> None:
 
 def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: bool, name: str | None) -> None:
     must_know(plan, [out] if out.exists() else [])
+    must_be_chargeable(plan, query, spend, name)
     session = opened(plan)
     if session.notice and not as_json:
         say(session.notice)
@@ -144,8 +167,8 @@ def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: boo
     with listening(lambda words, part: None) if as_json else nullcontext():
         table = session.release(query, spend=spend, name=name)
     stored = session.ledger.head == before
-    with writing(out, KEPT):
-        table.save(out)
+    with writing(out, KEPT), whole(out.resolve(), PUBLISHED) as draft:
+        table.save(draft)
     if as_json:
         print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new, "stored": stored})
     else:

@@ -7,7 +7,7 @@ A batch is charged first; `draw` then takes the place of `charge` for each of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -15,9 +15,9 @@ from typing import Protocol, runtime_checkable
 from sfumato.ledger.entries import Entry
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import Amounts
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import Guarantee, Pure
 
-__all__ = ["Charge", "Known", "LedgerLike", "Member", "Stored", "Verification", "in_words"]
+__all__ = ["Charge", "Known", "LedgerLike", "Member", "Stored", "Verification", "in_words", "spent_words"]
 
 SHOWN = 20  # one wrong total makes every later one wrong: a screenful is enough
 
@@ -109,6 +109,20 @@ def in_words(claim: Guarantee) -> str:
     'epsilon 0.5, delta 1e-06'
     """
     return ", ".join(f"{name} {amount:.12g}" for name, amount in claim.parts().items())
+
+
+def spent_words(spent: Guarantee, budget: Guarantee, shown: Callable[[Guarantee], str] = in_words) -> str:
+    """What is spent of a budget; a delta that both are stated at is said once, since it is not used up.
+
+    >>> from sfumato.privacy.guarantees import Approximate, Concentrated
+    >>> spent_words(Approximate(0.5, 1e-6), Approximate(3, 1e-6)), spent_words(Concentrated(0.1), Concentrated(1))
+    ('epsilon 0.5 of epsilon 3, both at delta 1e-6', 'rho 0.1 of rho 1')
+    """
+    held, granted = spent.parts(), budget.parts()
+    if "delta" not in held or held["delta"] != granted.get("delta"):
+        return f"{shown(spent)} of {shown(budget)}"
+    one, other = (shown(Pure(parts["epsilon"])) for parts in (held, granted))
+    return f"{one} of {other}, both at delta {held['delta']:g}".replace("e-0", "e-")
 
 
 @runtime_checkable

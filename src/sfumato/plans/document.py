@@ -172,7 +172,7 @@ class Document(Section):
     table: TableSection
     columns: dict[str, dict[str, Any]]
     budget: BudgetSection
-    release: list[ReleaseSection] = Field(min_length=1)
+    release: list[ReleaseSection] = Field(default_factory=list)  # none where whole tables alone are made
     ledger: LedgerSection | None = None
     allow: list[Text] = Field(default_factory=list)
     people: PeopleSection | None = None

@@ -24,6 +24,7 @@ from sfumato.plans.joint import members_of
 from sfumato.plans.plan import Plan, PlannedRelease
 from sfumato.plans.spends import resolved
 from sfumato.privacy.guarantees import Guarantee
+from sfumato.queries import Query
 from sfumato.release.recognition import identity_of, must_be_storable
 from sfumato.storage import free_bytes
 
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from sfumato.orders import Order
     from sfumato.session import Session
 
-__all__ = ["Outlook", "Standing", "fit", "must_know", "opened", "opened_table", "outlook", "settled", "standing"]
+__all__ = [
+    "Outlook", "Standing", "fit", "must_be_chargeable", "must_know", "opened", "opened_table", "outlook", "settled",
+    "standing",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -81,6 +85,7 @@ def outlook(plan: Plan) -> Outlook:
 
     Whatever is wrong with any release in public, or with its name in this ledger, is refused here.
     """
+    plan.must_publish()
     schema = plan.schema
     terms = Terms(schema.dataset, schema.adjacency, schema.unit, plan.budget)  # refuses what no ledger could open with
     must_be_storable(schema)
@@ -195,6 +200,20 @@ def standing(plan: Plan, claim: Guarantee) -> Standing:
         ledger = _ledger(plan)
         (total, first), left = ledger.totals(), ledger.remaining()
     return Standing(terms.filter.admits(added(total, cost), first or (cost if any(cost) else None)), left)
+
+
+def must_be_chargeable(plan: Plan, query: Query, spend: Guarantee, name: str | None = None) -> None:
+    """Refuse, while there is no ledger yet, what could not be charged to a new one: so that none is left behind."""
+    if plan.ledger.exists():
+        return
+    from sfumato.orders import order
+
+    claim = order(query, plan.schema, spend=spend, allow=plan.allow, name=name).claim
+    if not standing(plan, claim).fits:
+        raise BudgetExceeded(
+            f"{in_words(claim)} is more than the whole budget of {in_words(plan.budget)}; nothing was charged.  Ask "
+            "for less"
+        )
 
 
 def opened(plan: Plan, table: Table | None = None) -> Session:

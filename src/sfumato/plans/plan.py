@@ -33,7 +33,7 @@ from sfumato.visible import visible
 
 LEVEL = 0.95  # of targets, unless another is said
 
-__all__ = ["Plan", "PlannedRelease", "read_plan", "write_plan"]
+__all__ = ["Plan", "PlannedRelease", "read_document", "read_plan", "write_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,17 @@ class Plan(Shown):
         }
         return Card(visible(str(self.path)), facts, ("release", "question", "spend"), rows)
 
+    def must_publish(self) -> None:
+        """Refuse a plan that has no releases, where these are wanted."""
+        if not self.releases:
+            raise SchemaError(
+                f"{self.path}: release is missing; add at least one [[release]] with query and spend (a plan without "
+                "any is enough for sfumato synthesize, sanitize, extent and check)"
+            )
+
     def release(self, name: str) -> PlannedRelease:
         """The release of that name."""
+        self.must_publish()
         for release in self.releases:
             if release.name in (name, versioned(name, self.schema.version)):
                 return release
@@ -184,18 +193,23 @@ def _release_record(release: PlannedRelease, adding_up: bool) -> dict[str, objec
     return {"name": release.name, **asked, **given}
 
 
-def _parsed(place: Path) -> dict[str, Any]:
+def read_document(place: Path, what: str, way: str) -> Any:
+    """What a TOML or JSON file holds; `what` it is called where it cannot be read, and the `way` to have one."""
     try:
         text = place.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise SchemaError(f"there is no plan {place}; write one with: sfumato draft FILE --out {place}") from None
+        raise SchemaError(f"there is no {what} {place}; {way}") from None
     except (OSError, UnicodeDecodeError):
-        raise SchemaError(f"the plan {place} cannot be read; it must be a readable UTF-8 text file") from None
+        raise SchemaError(f"the {what} {place} cannot be read; it must be a readable UTF-8 text file") from None
     try:
-        record = json.loads(text) if place.suffix.lower() == ".json" else tomllib.loads(text)
+        return json.loads(text) if place.suffix.lower() == ".json" else tomllib.loads(text)
     except ValueError as error:
         kind = "JSON" if place.suffix.lower() == ".json" else "TOML"
-        raise SchemaError(f"the plan {place} is not valid {kind}: {error}") from None
+        raise SchemaError(f"the {what} {place} is not valid {kind}: {error}") from None
+
+
+def _parsed(place: Path) -> dict[str, Any]:
+    record = read_document(place, "plan", f"write one with: sfumato draft FILE --out {place}")
     if not isinstance(record, dict) or record.get("format") not in (FORMAT, FORMER):
         raise SchemaError(f'{place} is not a plan of this version; its first line must be: format = "{FORMAT}"')
     return record

@@ -38,6 +38,7 @@ __all__ = [
     "Term",
     "blank_value",
     "coerced_value",
+    "dates_in",
     "evaluated",
     "formula",
     "sort_of",
@@ -182,7 +183,11 @@ class _Reader:
             except SfumatoError as wrong:
                 raise self._wrong(tree, str(wrong)) from None
         if tree.function in COMPARED:
-            return Term(tree.function, TRUTH, tuple(self._of(NUMBER, part) for part in tree.parts))
+            parts = tuple(self._of(NUMBER, part) for part in tree.parts)
+            counts = {dates_in(part, self.schema) for part in parts} - {None}
+            if len(counts) > 1:
+                raise self._wrong(tree, "a date is compared with a date, days with days; the year of a date is year(d)")
+            return Term(tree.function, TRUTH, parts)
         if tree.function == "in" and isinstance(tree.parts[1], Call) and tree.parts[1].function == "list":
             each = (Call("==", (tree.parts[0], one), tree.place) for one in tree.parts[1].parts)
             return Term("or", TRUTH, (Term("constant", TRUTH, value=False), *(self._tested(one) for one in each)))
@@ -196,6 +201,20 @@ class _Reader:
 
     def _wrong(self, tree: Tree, reason: str) -> SchemaError:
         return refusal(self.kind, self.text, tree.place, reason)
+
+
+def dates_in(term: Term, schema: Schema) -> int | None:
+    """How many dates a number adds up, those taken away less: 1 is a date, 0 are days; None where nobody can tell."""
+    if term.operation == "number":
+        return int(schema.space(term.value).part("month") is not None)
+    found = [dates_in(part, schema) for part in term.parts if part.sort == NUMBER and term.operation not in PARTS]
+    counts = [count for count in found if count is not None]
+    if len(counts) < len(found):
+        return None
+    if term.operation in ("+", "-"):
+        return counts[0] + (counts[1] if term.operation == "+" else -counts[1])
+    alike = not any(counts) or (len(set(counts)) == 1 and term.operation in ("min", "max", "if"))
+    return max(counts, default=0) if alike else None
 
 
 def _hours(space: Space) -> float | None:

@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.conditions import Between, Contains, OneOf, Test
 from sfumato.queries.details import a_kind
 from sfumato.queries.grouping import Cells, Discovered, Key, bind_cells
-from sfumato.queries.predicates import Predicate, columns_of
+from sfumato.queries.predicates import Predicate
 from sfumato.queries.query import Query
 from sfumato.queries.share import ShareDetails
 from sfumato.queries.smooth import whole_values
@@ -133,7 +133,7 @@ class Goal:
 
 
 def goals_of(workload: Sequence[Query], schema: Schema, columns: Sequence[str]) -> tuple[Goal, ...]:
-    """The questions of a workload, each about columns of levels; what is not a linear or smooth question is refused."""
+    """The questions of a workload, about made columns and entries of them; what is not linear or smooth is refused."""
     found = tuple(_goal(query, schema, columns) for query in workload)
     asked = sum(goal.size for goal in found)
     if asked > MOST_ANSWERS:
@@ -171,9 +171,7 @@ def _must_be_made(query: Query, condition: Predicate | None, schema: Schema, col
     for test in tests:
         if type(test) not in TESTS:
             raise UnsupportedQuery(f"{query.name!r} tests column {test.column!r} for what made rows do not tell")
-    flags = {_flag(test) for test in tests if isinstance(test, Contains)}
-    sets = {test.column for test in tests if isinstance(test, Contains)}
-    strange = sorted(({*query.columns, *columns_of(condition)} - sets | flags) - set(columns))
+    strange = sorted({*query.columns, *(test.column for test in tests)} - set(columns))
     if strange:
         raise ParameterError(
             f"the queries of a workload are about the columns of the synthetic table; {strange[0]!r} of "

@@ -19,7 +19,7 @@ from sfumato import arguments
 from sfumato.errors import SchemaError, UnsupportedQuery
 from sfumato.queries.conditions import Condition, Test
 from sfumato.queries.evaluation import Made, indexed
-from sfumato.queries.formulas import TRUTH, Term, sort_of, term_of
+from sfumato.queries.formulas import NUMBER, TRUTH, Term, dates_in, sort_of, term_of
 from sfumato.queries.predicates import Predicate
 from sfumato.spaces import numeric
 from sfumato.spaces.derived import columns_in, named
@@ -89,6 +89,11 @@ class Rules:
             kept &= ~made.truth(rule.term).no
         return kept
 
+    @property
+    def room(self) -> int | None:
+        """How many rows keys have numbers for; None without keys."""
+        return min((self.schema.lattice(name).width + 1 for name in self.keys), default=None)
+
     def numbered(self, count: int, after: int = 0) -> dict[str, Whole]:
         """The keys of so many rows, from the one after the first `after`."""
         return {name: np.arange(after, after + count) for name in self.keys}
@@ -147,6 +152,7 @@ def rules_of(texts: Sequence[str], schema: Schema, names: Sequence[str]) -> Rule
                 f"column {name!r} is computed by two rules, {computed[name].text!r} and {text!r}; keep one"
             )
         _must_be_labels(term, schema, name, text)
+        _must_be_of_its_kind(term, schema, name, text)
         computed[name] = Rule(text, term, tuple(one for one in columns if one != name), name)
     return Rules(schema, tuple(texts), tuple(conditions), _ordered(computed), keys)
 
@@ -174,6 +180,17 @@ def _must_be_labels(term: Term, schema: Schema, name: str, text: str) -> None:
         raise SchemaError(
             f"the rule {text!r:.200} gives {term.value!r:.80}, which is no category of column {name!r}; declare it or "
             "write another"
+        )
+
+
+def _must_be_of_its_kind(term: Term, schema: Schema, name: str, text: str) -> None:
+    """Refuse a date that is given to a column of numbers, and a number that is given to a column of dates."""
+    given, wanted = dates_in(term, schema), dates_in(Term("number", NUMBER, value=name), schema)
+    if numeric(schema.space(name)) and given not in (None, wanted):
+        kinds = ("a date", "a number") if wanted else ("a number", "a date")
+        raise SchemaError(
+            f"the rule {text!r:.200} computes {name!r}, which is {kinds[0]}, from what is {kinds[1]}; dates differ by "
+            "days (end - start), and have parts such as year(start)"
         )
 
 

@@ -89,8 +89,9 @@ class Synthetic:
             raise SchemaError(f"a synthetic query has no part {unknown[0]!r}; known are {', '.join(known)}")
         weights = _weights(record.get("target"), record.get("weights"))
         names, keep, person = names_from(record, "synthetic"), _keep(record.get("keep")), _person(record.get("person"))
-        workload = tuple(Query.from_record(one) for one in arguments.several("workload", record.get("workload", ())))
-        return cls(names, record.get("rows"), record.get("good_for", "both"), weights, keep, person, workload)
+        asked = record.get("workload")
+        listed = None if asked is None else [Query.from_record(one) for one in arguments.several("workload", asked)]
+        return cls(names, record.get("rows"), record.get("good_for", "both"), weights, keep, person, _workload(listed))
 
     def bind(self, query: Query, schema: Schema) -> SyntheticRows:
         """The question about a table with this schema."""
@@ -108,13 +109,14 @@ class Synthetic:
             )
         for part, names in rules.parts():
             possible(part, [column for column in read if column.name in names])
-        goals = goals_of(self.workload, schema, [column.name for column in read])
+        named = [name for column in read for name in (column.name, column.whole) if name is not None]
+        goals = goals_of(self.workload, schema, named)
         question = SyntheticRows(query, schema, read, rules, self.rows, self.good_for, goals=goals)
         if self.person is not None:
             _check_persons(question, self.person)
             attributes = set(schema.people) & set(question.columns)
             question = replace(question, person=tuple(sorted({*self.person, *attributes})))
-        _check_keys(question, self.rows or (question.supposed_size if schema.size is not None else 1))
+        _check_keys(question)
         if (self.rows or 1) > question.most_rows:
             raise ParameterError(
                 f"rows={self.rows:,} of {len(question.levels)} columns are too many to hold; "
@@ -175,14 +177,17 @@ def _person(person: object) -> tuple[str, ...] | None:
     return tuple(sorted(set(arguments.names("person", arguments.several("person", person)))))
 
 
-def _check_keys(question: SyntheticRows, rows: int) -> None:
-    """Refuse keys with too few numbers for the rows."""
+def _check_keys(question: SyntheticRows) -> None:
+    """Refuse keys with too few numbers for the rows that are wanted or, where nothing is known of them, supposed."""
+    rows = question.rows or question.supposed_size
     for name in question.rules.keys:
         room = question.schema.lattice(name).width + 1
         if rows > room:
+            known = question.rows or question.schema.size
+            guess = "" if known else " (supposed, since nothing says how many the table has)"
             raise ParameterError(
-                f"unique({name}) has numbers for {room:,} rows, and {rows:,} are to be made; declare wider bounds, or "
-                "ask for fewer rows"
+                f"unique({name}) has numbers for {room:,} rows, and {rows:,} are to be made{guess}; declare wider "
+                "bounds for it, or say with rows= how many rows to make"
             )
 
 
@@ -307,8 +312,7 @@ class SyntheticRows(WholeTable):
     @property
     def most_rows(self) -> int:
         """How many rows can be made at once."""
-        keys = [self.schema.lattice(name).width + 1 for name in self.rules.keys]
-        return min(MOST_ROWS, MOST_VALUES // len(self.levels), *keys)
+        return min(MOST_ROWS, MOST_VALUES // len(self.levels), self.rules.room or MOST_ROWS)
 
     def specification(self) -> dict[str, object]:
         """What makes it the same table again: the columns, and how many rows."""

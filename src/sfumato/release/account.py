@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sfumato.cards import Card, Shown
 from sfumato.ledger import LedgerLike
-from sfumato.ledger.protocol import in_words
+from sfumato.ledger.protocol import in_words, spent_words
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.release import UNPROTECTED, Published
 from sfumato.release.archive import read
@@ -46,7 +46,7 @@ class Account(Shown):
         facts = {
             "protects": self.schema.words(),
             "columns": ", ".join(map(visible, self.schema.columns)),
-            "spent": f"{in_words(self.spent)} of {in_words(self.ledger.terms.budget)}",
+            "spent": spent_words(self.spent, self.ledger.terms.budget),
             "left": in_words(self.remaining),
             **({"notice": self.notice} if self.notice else {}),
         }

@@ -19,7 +19,7 @@ from sfumato.mechanisms.synthetic.marginals.prediction import FEW, Errors, error
 from sfumato.queries.encoding import Column
 from sfumato.queries.goals import UNIT as GOAL
 
-__all__ = ["PredictedErrors", "advice", "predicted", "stated"]
+__all__ = ["PredictedErrors", "advice", "predicted", "stated", "wasted"]
 
 Names = tuple[str, ...]
 Levels = npt.NDArray[np.int64]
@@ -27,6 +27,7 @@ SHOWN = 12  # tables on a card
 NAMES = 5  # of columns and pairs in a sentence
 TINY = 1e-9
 GOOD, POOR = 0.05, 0.15  # total variations that are small, and large
+CELLS, ENOUGH, UNUSED = 64, 200, 10  # cells of a column, its rows, and the part of the cells: none is advised below
 NAMED = {"columns": "column", "measured": "measured pair", "others": "pair that was not measured"}
 
 
@@ -99,6 +100,27 @@ def advice(found: PredictedErrors) -> dict[str, str]:
     if poor:
         told["bad at"] = f"shares of {_some(poor)}: predicted to be off by up to {found.within(poor[0]):.0%}"
     return {**told, "not for": unknown}
+
+
+def wasted(columns: Sequence[Column], rows: Mapping[str, Levels]) -> dict[str, str]:
+    """Which numbers lie in under a tenth of the cells of their declared bounds, by the released rows, in words."""
+    told = []
+    for column in columns:
+        held, lattice = np.sort(rows[column.name][rows[column.name] >= 0]), column.space.lattice
+        if lattice is None or column.valued < CELLS or len(held) < ENOUGH:
+            continue
+        ends = held[[len(held) // ENOUGH, -1 - len(held) // ENOUGH]]  # all but a few on either side
+        first, last = column.levels(ends).tolist()
+        if (last - first + 1) * UNUSED < column.valued:
+            low, high = (column.space.label(lattice.low + end) for end in ends.tolist())
+            told.append(f"{column.name} ({low} to {high})")
+    if not told:
+        return {}
+    shown = ", ".join(told[:NAMES]) + (f" and {len(told) - NAMES} more" if len(told) > NAMES else "")
+    return {
+        "bounds": f"nearly all rows lie in under a tenth of the cells of the declared bounds of {shown}: declare "
+        "narrower ones, and a table made anew tells more of them"
+    }
 
 
 def _some(tables: Sequence[Names]) -> str:

@@ -24,7 +24,7 @@ from sfumato.queries.question import Source
 from sfumato.queries.rules import given_of
 from sfumato.queries.synthetic import Synthetic, SyntheticRows
 from sfumato.randomness import secure
-from sfumato.release.prediction import PredictedErrors, advice, predicted, stated
+from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, wasted
 from sfumato.release.tables import TableRelease
 
 if TYPE_CHECKING:
@@ -116,12 +116,17 @@ class SyntheticTable(TableRelease):
         return predicted(columns, levels, self.method, arguments.level(level))
 
     def advice(self) -> dict[str, str]:
-        """What to ask of the rows, and what not, from their predicted errors."""
-        return advice(self.errors()) if self.judged else {}
+        """What to ask of the rows and what not, from their predicted errors; and which bounds are far too wide."""
+        told = advice(self.errors()) if self.judged else {}
+        return {**told, **wasted(self.question.levels, self.question.indices(self.rows))}
 
     def _facts(self) -> dict[str, str]:
-        kept = "; ".join(self.method.get("keep", ()))
-        return {**TableRelease._facts(self), **({"every row": kept} if kept else {}), **self.advice()}
+        kept, room = "; ".join(self.method.get("keep", ())), self.question.rules.room
+        told = {**TableRelease._facts(self), **({"every row": kept} if kept else {})}
+        total = float(self.method.get("total", 0.0))
+        if room is not None and len(self) == room < total and self.method["rows"] is None:
+            told["rows"] = f"as many as keys have numbers for, where the table has about {total:,.0f}"
+        return {**told, **self.advice()}
 
     def ask(self, query: Query) -> FreeAnswer:
         """What the rows answer, with an interval that includes the table's own error: free, predicted, not proven.
@@ -136,19 +141,22 @@ class SyntheticTable(TableRelease):
         rows = self.rows.select(self.question.columns)
         return asked(query, rows, self.question.rules, self.errors(), float(self.method["total"]), off)
 
-    def more(self, rows: int, given: str | Predicate | None = None) -> pa.Table:
+    def more(self, rows: int, given: str | Predicate | None = None, *, after: int = 0) -> pa.Table:
         """So many more rows like these, as an Arrow table: free, as they are drawn from what is public already.
 
         `given`: a condition that holds in all of them, such as "region == 'north' and age >= 60"; refused where the
-        table gives next to no such rows.  Keys number on from those of the table.  Where rows belong to persons, these
-        are persons of the table again, with all of their rows and under new numbers.
+        table gives next to no such rows.  Where rows belong to persons, these are persons of the table again, with all
+        of their rows and under new numbers.  Keys and persons number on from those of the table, and from those of the
+        `after` rows that were drawn before: without it two calls give the same numbers to different rows.
         """
         from sfumato.release.more_rows import more_persons, rows_where
 
-        question, numbered = self.question, len(self.rows) if self.question.rules.keys else 0
-        if question.most_rows <= numbered:
-            raise UnsupportedQuery(f"all numbers of {question.rules.keys[0]!r} are taken by the rows of the table")
-        count = arguments.whole("rows", rows, 1, question.most_rows - numbered)
+        question, before = self.question, arguments.whole("after", after, 0, 2**53)
+        numbered, room = len(self.rows) + before, question.rules.room
+        if room is not None and room <= numbered:
+            raise UnsupportedQuery(f"all {room:,} numbers of {question.rules.keys[0]!r} are taken by rows before these")
+        most = question.most_rows if room is None else min(question.most_rows, room - numbered)
+        count = arguments.whole("rows", rows, 1, most)
         if question.identifier is not None:
             if given is not None:
                 raise UnsupportedQuery(
@@ -156,6 +164,7 @@ class SyntheticTable(TableRelease):
                 )
             whose = self.rows[question.identifier].to_numpy()
             places, persons = more_persons(whose, count, shuffling(secure()))
+            persons += before
             held = {name: indices[places] for name, indices in question.indices(self.rows).items()}
             return question.read(Synthesis(held, persons=persons), self.mechanism).value
         wanted = None if given is None else given_of(given, question.rules, question.columns)

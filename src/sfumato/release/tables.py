@@ -14,7 +14,7 @@ from sfumato.answers.certificate import Verdict, certificate_from
 from sfumato.answers.frames import Framed, write_csv
 from sfumato.answers.rows import RowsAnswer
 from sfumato.answers.statements import Accuracy
-from sfumato.cards import Card, Shown
+from sfumato.cards import Card, Shown, counted
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
@@ -146,7 +146,9 @@ class TableRelease(Shown, Framed):
         disputed = ", disputed" if self.disputed else ""
         mark = f"{disputed}{self.provenance.mark}"
         certified = self.certificate.brief()
-        return f"{type(self).__name__}({self.name!r}: {len(self):,} rows, {self.guarantee!r}, {certified}{mark})"
+        return (
+            f"{type(self).__name__}({self.name!r}: {counted(len(self), 'row')}, {self.guarantee!r}, {certified}{mark})"
+        )
 
     @property
     def answer(self) -> RowsAnswer:
@@ -182,7 +184,7 @@ class TableRelease(Shown, Framed):
         return str(Card(self._title(), self._facts()))
 
     def _title(self) -> str:
-        return f"{self.name}: {len(self):,} rows of {', '.join(self.rows.column_names)}"
+        return f"{self.name}: {counted(len(self), 'row')} of {', '.join(self.rows.column_names)}"
 
     def _facts(self) -> dict[str, str]:
         return facts(self, self.provenance, use="every later query on this table is free: it costs no more privacy")

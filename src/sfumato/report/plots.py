@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.answers.estimates import Estimates
 from sfumato.errors import UnsupportedQuery
 from sfumato.ledger import LedgerLike
+from sfumato.ledger.protocol import spent_words
 from sfumato.privacy.filters import UNIT
 from sfumato.queries.running import COUNTED, RUNNING
 from sfumato.release import Release
@@ -142,7 +143,7 @@ def plot_budget(ledger: LedgerLike) -> Any:
             rows.append({"part": label, "release": release, "from": start, "to": end, "order": order})
             start = end
         rows.append({"part": label, "release": "left", "from": min(start, 1.0), "to": 1.0, "order": -1})
-    note = f"{cost(spent)} spent of {cost(budget)} · {ledger.terms.dataset}"
+    note = f"spent {spent_words(spent, budget, cost)} · {ledger.terms.dataset}"
     return styled(marks.gauge(rows), "Privacy budget", note)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.cards import counted
 from sfumato.mechanisms.synthetic.marginals.judging import coarse
 from sfumato.queries.encoding import Column
 from sfumato.release.comparison import WARNING, Comparison, coarse_shares
@@ -40,7 +41,7 @@ def plot_columns(table: SyntheticTable) -> Any:
     drawn = layers.facet(facet=alt.Facet("column:N", sort=names, title=None), columns=ACROSS).resolve_scale(
         x="independent", y="independent"
     )
-    under = f"{len(table):,} synthetic rows · {cost(table.guarantee)}"
+    under = f"{counted(len(table), 'synthetic row')} · {cost(table.guarantee)}"
     if found is not None:
         under += " · bars: shares of public groups of levels; lines: where the real shares are predicted to lie at 95 %"
         if len(names) > 1:

@@ -77,10 +77,12 @@ class Dates(Integers):
         return EPOCH + datetime.timedelta(days=int(min(max(days // 1, FIRST), LAST)))
 
     def number(self, constant: object) -> int:
-        """The number of a public date; refused if it is none."""
-        number = day_in(constant)
+        """The number of a public date; refused if it is none, as the number of a year is."""
+        bare = isinstance(constant, int | float)
+        number = None if bare else day_in(constant)
         if number is None:
-            raise ParameterError(f"a date is compared with a date such as '2020-01-31', not with {constant!r}")
+            way = "; a year is compared as year(column)" if bare else ""
+            raise ParameterError(f"a date is compared with a date such as '2020-01-31', not with {constant!r:.60}{way}")
         return number
 
     @property

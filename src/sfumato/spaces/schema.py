@@ -57,6 +57,8 @@ class Schema:
         for name, space in self.columns.items():
             if not (isinstance(name, str) and isinstance(space, Space)) or isinstance(space, type):
                 raise SchemaError(f"column {name!r} needs a space such as Interval(low, high) or Categories([...])")
+            if name.startswith("\0"):  # the names of what mechanisms count beside columns
+                raise SchemaError(f"the name of column {name!r:.60} begins with a zero byte; rename it")
         if isinstance(self.unit, Person) and self.unit.column in self.columns:
             raise SchemaError(f"unit column {self.unit.column!r} is an identifier; leave it out of columns")
         held = [".".join(path) for path, _ in paths_of(self.columns)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from sfumato.answers.preview import Effort, Number
@@ -19,7 +20,7 @@ from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.room import LARGEST_TREE
 from sfumato.mechanisms.synthetic.net import Net
 from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
-from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
+from sfumato.mechanisms.synthetic.persons.mechanism import MOST_OF_A_PERSON, PersonSynthesis
 from sfumato.mechanisms.synthetic.small_database import SmallDatabase
 from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
 from sfumato.mechanisms.synthetic.workload.mechanism import AT_ONCE as POOL
@@ -93,7 +94,21 @@ def _persons(mechanism: PersonSynthesis) -> Effort:
     question = mechanism.query
     other, made = _marginal(mechanism), question.rows or question.supposed_size
     walking = WALK * made * len(mechanism.free) if mechanism.most > 1 else 0.0
-    return Effort(None if other.seconds is None else other.seconds + walking, other.megabytes, other.numbers)
+    alone = {"noise_of_rows": mechanism.by_rows.predicted(question.supposed_size)[0], "limit": mechanism.most}
+    numbers = {**other.numbers, **(alone if mechanism.most > 1 else {})}
+    return Effort(None if other.seconds is None else other.seconds + walking, other.megabytes, numbers)
+
+
+def _rows(mechanism: MarginalSynthesis | JoinedSynthesis) -> Effort:
+    """Rows alone; where persons have several, beside it the noise if they were kept together."""
+    question = mechanism.query
+    found = _joined(mechanism) if isinstance(mechanism, JoinedSynthesis) else _marginal(mechanism)
+    most = question.schema.unit.rows
+    if not 1 < most <= MOST_OF_A_PERSON or question.rules or question.goals:
+        return found
+    together = PersonSynthesis(replace(question, person=()), mechanism.target)
+    noise = together.predicted(question.supposed_persons)[0]
+    return replace(found, numbers={**found.numbers, "noise_of_persons": noise, "limit": most})
 
 
 def _workload(mechanism: WorkloadSynthesis) -> Effort:
@@ -111,8 +126,9 @@ def _workload(mechanism: WorkloadSynthesis) -> Effort:
 
 def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) -> dict[str, Number]:
     """The noise of a column in total variation, on average, and how many pairs are measured."""
-    columns = len(question.levels)
-    return {
+    columns, room = len(question.levels), question.rules.room
+    keys: dict[str, Number] = {"keys": room} if room is not None and question.rows is None else {}
+    return keys | {
         "columns": columns, "size": question.supposed_size, "declared": question.schema.size is not None,
         "column_noise": noise, "pairs": pairs, "among": columns * (columns - 1) // 2, "smooth": smooth,
     }  # fmt: skip
@@ -140,9 +156,9 @@ def _net(mechanism: Net) -> Effort:
 
 
 EFFORTS: dict[str, Callable[..., Effort]] = {
-    "marginal-synthesis": _marginal,
+    "marginal-synthesis": _rows,
     "smooth-synthesis": _smooth,
-    "joined-synthesis": _joined,
+    "joined-synthesis": _rows,
     "person-synthesis": _persons,
     "workload-synthesis": _workload,
     "sanitization": _sanitization,
