@@ -83,7 +83,7 @@ def test_what_fits_is_what_a_larger_tree_has_room_for(sizes: list[int], most: in
         room = Room(chains(sizes))
         offered, tree = [(one.pair, one.fineness) for one in candidates(room.chains)], room.empty()
         for _ in range(3):
-            fits = room.fitting(tree, offered)
+            fits = room.fitting(tree, np.array(offered).reshape(-1, 4)).tolist()
             trees = {place: room.including(tree, *offered[place]) for place in range(len(offered))}
             small = {place for place, one in trees.items() if one.cells <= 2 * most and one.largest <= most}
             assert set(fits) <= small

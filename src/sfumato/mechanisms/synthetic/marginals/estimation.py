@@ -14,7 +14,7 @@ Everything here works on numbers that are already public.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -39,17 +39,19 @@ class Measurement:
     counts: Reals
     variance: Reals | float
     shrinkage: float = 1e-2
+    merges: tuple[Reals, ...] = field(init=False, repr=False)  # the matrices that sum the levels of each group
+    penalty: Reals = field(init=False, repr=False)  # what a cell's potential costs, cell by cell
 
-    @property
-    def penalty(self) -> Reals:
-        """What a cell's potential costs, cell by cell."""
-        return np.broadcast_to(np.asarray(self.shrinkage * np.asarray(self.variance)), self.counts.shape)
+    def __post_init__(self) -> None:
+        penalty = np.asarray(self.shrinkage * np.asarray(self.variance))
+        object.__setattr__(self, "merges", tuple(map(merging, self.groups)))
+        object.__setattr__(self, "penalty", np.broadcast_to(penalty, self.counts.shape))
 
     def residual(self, counts: Reals) -> Reals:
         """What the model's counts of these columns exceed the noisy ones by, group by group."""
-        if len(self.groups) == 1:
-            return np.asarray(merging(self.groups[0]) @ counts - self.counts)
-        left, right = (merging(groups) for groups in self.groups)
+        if len(self.merges) == 1:
+            return np.asarray(self.merges[0] @ counts - self.counts)
+        left, right = self.merges
         return np.asarray(left @ counts @ right.T - self.counts)
 
     def back(self, table: Reals) -> Reals:

@@ -8,8 +8,9 @@ the separators between them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ __all__ = ["Model", "Reals", "margin"]
 
 Reals = npt.NDArray[np.float64]
 LEAST = 1e-300  # weights that vanish together count as this
+SMALL = 4096  # cells of a table up to which one sum over all that is left out is faster than several
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +31,14 @@ class Model:
     tree: JunctionTree
     beliefs: tuple[Reals, ...]
     log_sum: float
+    _sums: dict[tuple[int, Bag], Reals] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def calibrated(cls, tree: JunctionTree, potentials: Mapping[Bag, Reals]) -> Model:
         """The model whose log-probability is the sum of the potentials, up to a constant."""
         energies = _energies(tree, potentials)
         tops = [float(energy.max()) for energy in energies]
-        beliefs = [np.exp(energy - top) for energy, top in zip(energies, tops, strict=True)]
+        beliefs = [_exponential(energy, top) for energy, top in zip(energies, tops, strict=True)]
         upward: list[Reals] = [np.ones(()) for _ in beliefs]
         for place in range(len(beliefs) - 1, 0, -1):
             above, shared = tree.parents[place], tree.separator(place)
@@ -56,62 +59,138 @@ class Model:
         place = self.tree.home(columns)
         if place is None:
             raise AssertionError("no bag holds these columns")
-        return margin(self.beliefs[place], self.tree.bags[place], columns)
+        return self.sum(place, columns)
+
+    def sum(self, place: int, part: Bag) -> Reals:
+        """A bag's table summed over the columns that are not in `part`, the largest first; each sum is taken once."""
+        if (place, part) not in self._sums:
+            bag, table = self.tree.bags[place], self.beliefs[place]
+            gone = sorted((self.tree.sizes[column], column) for column in bag if column not in part)
+            if len(gone) > 1 and table.size > SMALL:
+                bag = tuple(sorted((*part, gone[0][1])))
+                table = self.sum(place, bag)
+            self._sums[place, part] = margin(table, bag, part)
+        return self._sums[place, part]
 
     def pairs(self) -> Iterator[tuple[Pair, Reals]]:
         """The tables of all pairs of columns, in order."""
-        beside = self.tree.neighbors()
+        walks = _Walks(self, self.tree.neighbors())
         for column in range(len(self.tree.sizes)):
-            found = self._with(column, beside)
+            found = walks.beside(column)
             for other in sorted(found):
                 yield (column, other), found[other]
 
-    def _with(self, column: int, beside: list[list[int]]) -> dict[int, Reals]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walks:
+    """Walks through a calibrated tree."""
+
+    model: Model
+    neighbors: list[list[int]]
+    ways: dict[tuple[int, Bag, Bag], Reals] = field(default_factory=dict)
+
+    def beside(self, column: int) -> dict[int, Reals]:
         """The tables of one column with each later one."""
-        start = next(place for place, bag in enumerate(self.tree.bags) if column in bag)
+        bags = self.model.tree.bags
+        start = next(place for place, bag in enumerate(bags) if column in bag)
         found: dict[int, Reals] = {}
         stack: list[tuple[int, int, Reals | None]] = [(start, -1, None)]
         while stack:
             place, before, arriving = stack.pop()
-            bag, belief = self.tree.bags[place], self.beliefs[place]
-            shared = () if before < 0 else tuple(c for c in bag if c in self.tree.bags[before])
+            bag = bags[place]
+            shared = () if before < 0 else tuple(c for c in bag if c in bags[before])
             for other in bag:
                 if other > column and other not in found:
-                    found[other] = self._joint(belief, bag, shared, arriving, column, (other,))
-            for following in beside[place]:
+                    found[other] = self._joint(place, shared, arriving, column, (other,))
+            for following in self.neighbors[place]:
                 if following != before:
-                    onward = tuple(c for c in bag if c in self.tree.bags[following])
-                    inside = column in self.tree.bags[following]
-                    table = None if inside else self._joint(belief, bag, shared, arriving, column, onward)
+                    onward = tuple(c for c in bag if c in bags[following])
+                    inside = column in bags[following]
+                    table = None if inside else self._joint(place, shared, arriving, column, onward)
                     stack.append((following, place, table))
         return found
 
-    def _joint(self, belief: Reals, bag: Bag, shared: Bag, arriving: Reals | None, column: int, wanted: Bag) -> Reals:
-        """P(column, wanted) for columns of this bag, by P(column | shared) unless the bag holds the column."""
+    def _joint(self, place: int, shared: Bag, arriving: Reals | None, column: int, wanted: Bag) -> Reals:
+        """P(column, wanted) for columns of a bag, by P(column, shared) unless the bag holds the column."""
         if arriving is None:
-            return _ordered(margin(belief, bag, tuple(sorted({column, *wanted}))), column, wanted)
-        kept = tuple(sorted({*shared, *wanted}))
-        table = margin(belief, bag, kept)
-        given = _ratio(arriving, margin(belief, bag, shared)[np.newaxis])
-        letters = {column: chr(ord("b") + place) for place, column in enumerate(kept)}
-        names = ["".join(letters[c] for c in part) for part in (shared, kept, wanted)]
-        return np.asarray(np.einsum(f"a{names[0]},{names[1]}->a{names[2]}", given, table))
+            return _ordered(self.model.sum(place, tuple(sorted({column, *wanted}))), column, wanted)
+        kept, gone, new = _apart(shared, wanted)
+        onward = self._onward(place, shared, wanted)
+        left = arriving.transpose([*(1 + shared.index(c) for c in kept), 0, *(1 + shared.index(c) for c in gone)])
+        found = left.reshape(len(onward), -1, onward.shape[1]) @ onward
+        sizes, order = self.model.tree.sizes, (*kept, column, *new)
+        found = found.reshape([*(sizes[c] for c in kept), -1, *(sizes[c] for c in new)])
+        return found.transpose([order.index(c) for c in (column, *wanted)])
+
+    def _onward(self, place: int, shared: Bag, wanted: Bag) -> Reals:
+        """P(new given shared) in a bag, shaped (kept, gone, new): see `_apart`."""
+        if (place, shared, wanted) not in self.ways:
+            kept, gone, new = _apart(shared, wanted)
+            held = tuple(sorted({*shared, *wanted}))
+            table = self.model.sum(place, held).transpose([held.index(c) for c in (*kept, *gone, *new)])
+            below = self.model.sum(place, shared).transpose([shared.index(c) for c in (*kept, *gone)])
+            groups, summed = (math.prod(self.model.tree.sizes[c] for c in part) for part in (kept, gone))
+            shape = groups, summed, -1
+            self.ways[place, shared, wanted] = _ratio(table.reshape(shape), below.reshape(shape))
+        return self.ways[place, shared, wanted]
+
+
+def _apart(shared: Bag, wanted: Bag) -> tuple[Bag, Bag, Bag]:
+    """What is in both, in the first alone, and in the second alone."""
+    return (
+        tuple(c for c in wanted if c in shared),
+        tuple(c for c in shared if c not in wanted),
+        tuple(c for c in wanted if c not in shared),
+    )
 
 
 def margin(table: Reals, bag: Bag, part: Bag) -> Reals:
     """Sum a table over the columns that are not in `part` (both sorted)."""
     gone = tuple(axis for axis, column in enumerate(bag) if column not in part)
-    return np.asarray(table.sum(axis=gone)) if gone else table
+    if table.size <= SMALL:
+        return np.asarray(table.sum(axis=gone)) if gone else table
+    kept = tuple(size for axis, size in enumerate(table.shape) if axis not in gone)
+    runs = [
+        (own, math.prod(table.shape[axis] for axis in axes))
+        for own, axes in groupby(range(table.ndim), key=lambda axis: axis in gone)
+    ]
+    while any(own for own, _ in runs):  # products with ones, which are faster than sums over short axes
+        place = max((k for k, (own, _) in enumerate(runs) if own), key=lambda k: runs[k][1])
+        before, after = (math.prod(size for _, size in some) for some in (runs[:place], runs[place + 1 :]))
+        _, size = runs.pop(place)
+        ones = np.ones(size)
+        table = table.reshape(before, size) @ ones if after == 1 else ones @ table.reshape(before, size, after)
+    return np.asarray(table.reshape(kept))
+
+
+def _exponential(energy: Reals, top: float) -> Reals:
+    """exp(energy - top), in place."""
+    energy -= top
+    return np.asarray(np.exp(energy, out=energy))
 
 
 def _energies(tree: JunctionTree, potentials: Mapping[Bag, Reals]) -> list[Reals]:
-    energies = [np.zeros(tuple(tree.sizes[c] for c in bag)) for bag in tree.bags]
-    for columns, potential in potentials.items():
+    parts: list[list[Bag]] = [[] for _ in tree.bags]
+    for columns in potentials:
         place = tree.home(columns)
         if place is None:
             raise AssertionError("every potential lies in a bag")
-        energies[place] += _spread(potential, columns, tree.bags[place])
-    return energies
+        parts[place].append(columns)
+    return [_added(tree.sizes, bag, held, potentials) for bag, held in zip(tree.bags, parts, strict=True)]
+
+
+def _added(sizes: Sequence[int], bag: Bag, parts: Sequence[Bag], potentials: Mapping[Bag, Reals]) -> Reals:
+    """The sum of potentials over a bag; those that lack one of its two largest columns are added up without it."""
+    out = np.zeros([sizes[column] for column in bag])
+    if out.size > SMALL:
+        for column in sorted(bag, key=lambda c: -sizes[c])[:2]:
+            without, parts = ([part for part in parts if (column in part) == inside] for inside in (False, True))
+            if without:
+                rest = tuple(c for c in bag if c != column)
+                out += _spread(_added(sizes, rest, without, potentials), rest, bag)
+    for part in parts:
+        out += _spread(potentials[part], part, bag)
+    return out
 
 
 def _spread(table: Reals, part: Bag, bag: Bag) -> Reals:

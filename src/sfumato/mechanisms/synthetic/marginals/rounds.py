@@ -212,10 +212,17 @@ class _Run:
         shrinkage = min(1 / self.noise.reach.units, TIES * min(MANY, held.size) / self.total)
         self.tables.append(_Table(pick, held, scale, _variance(self.noise, scale), amount, shrinkage))
 
-    def tells(self, candidate: Candidate, amount: Fraction) -> bool:
-        """Whether measuring this for an amount tells more than a measurement as fine and as dear has told."""
-        held = (table for table in self.tables if table.pick.pair == candidate.pair)
-        return not any(candidate.coarser(table.pick.fineness) and amount <= table.amount for table in held)
+    def telling(self, offered: Sequence[Candidate], amount: Fraction) -> list[Candidate]:
+        """The candidates that measuring them for an amount tells more of than one as fine and as dear has told."""
+        told: dict[Pair, list[tuple[int, int]]] = {}
+        for table in self.tables:
+            if amount <= table.amount:
+                told.setdefault(table.pick.pair, []).append(table.pick.fineness)
+        return [
+            candidate
+            for candidate in offered
+            if candidate.pair not in told or not any(map(candidate.coarser, told[candidate.pair]))
+        ]
 
 
 def synthesized(
@@ -335,7 +342,7 @@ def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -
         count = min(a_round(len(run.columns)), int(left / each))
         tell(f"measuring pairs, {float(left / whole):.0%} of their budget left", 0.2 + 0.6 * (1 - float(left / whole)))
         sigma = math.sqrt(_variance(run.noise, run.noise.scales(each * (1 - CHOOSING), [1])[0]))
-        new = [candidate for candidate in offered if run.tells(candidate, each)]
+        new = run.telling(offered, each)
         scores = weighted(scored(new, counts, run.expected(), matrices, sigma), run.columns)
         chosen, choices = _chosen(run, scores, each, count, rng)
         for candidate in chosen:

@@ -10,8 +10,9 @@ stands the choice of none, with a public score: that no pair is worth its noise 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ NOISE = (
 )
 MARGIN = 0.5  # of the logarithm of the candidates, over the rate: what the best of as many idle ones would reach
 HIGHEST = 2**45  # the score of none, at most
+AT_ONCE = 1 << 18  # cells of pairs that are scored together
 
 Reals = npt.NDArray[np.float64]
 
@@ -58,6 +60,7 @@ class Scores:
 def candidates(chains: Sequence[tuple[Groups, ...]]) -> tuple[Candidate, ...]:
     """Every pair, from its finest resolution to its coarsest, the larger side coarsened first."""
     found = []
+    sizes = [[int(groups.max()) for groups in chain] for chain in chains]
     for one in range(len(chains)):
         for other in range(one + 1, len(chains)):
             at = [0, 0]
@@ -66,7 +69,7 @@ def candidates(chains: Sequence[tuple[Groups, ...]]) -> tuple[Candidate, ...]:
                 left = [side for side, column in enumerate((one, other)) if at[side] + 1 < len(chains[column])]
                 if not left:
                     break
-                at[max(left, key=lambda side: chains[(one, other)[side]][at[side]].max())] += 1
+                at[max(left, key=lambda side: sizes[(one, other)[side]][at[side]])] += 1
     return tuple(found)
 
 
@@ -77,23 +80,60 @@ def scored(
     merging: Sequence[Sequence[Reals]],
     sigma: float,
 ) -> Scores:
-    """The scores of all candidates."""
-    values = np.empty(len(offered), dtype=np.int64)
-    held: Pair | None = None
-    for place, candidate in enumerate(offered):
-        if candidate.pair != held:
-            held = candidate.pair
-            model = expected[held]
-            both = np.stack([counts[held] - model, model])
-        left, right = (merging[c][f] for c, f in zip(candidate.pair, candidate.fineness, strict=True))
-        apart, groups = left @ both @ right.T
-        values[place] = math.floor(UNITS * (float(np.abs(apart).sum()) - remaining(groups, sigma)))
+    """The scores of all candidates; those of a pair follow one another, finest first.  Pairs of a shape go together."""
+    alike: dict[tuple[object, ...], tuple[list[int], list[Pair]]] = {}
+    resolutions: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+    shapes, first = [tuple(len(matrix) for matrix in held) for held in merging], 0
+    for pair, some in groupby(offered, key=lambda candidate: candidate.pair):
+        held = [candidate.fineness for candidate in some]
+        key = shapes[pair[0]], shapes[pair[1]], *held
+        resolutions[key] = held
+        firsts, pairs = alike.setdefault(key, ([], []))
+        firsts.append(first)
+        pairs.append(pair)
+        first += len(held)
+    values, steps = np.empty(len(offered), dtype=np.int64), _Steps(merging)
+    for key, (firsts, pairs) in alike.items():
+        at_once = max(1, AT_ONCE // counts[pairs[0]].size)
+        for start in range(0, len(pairs), at_once):
+            part, places = pairs[start : start + at_once], np.array(firsts[start : start + at_once])
+            model = np.stack([expected[pair] for pair in part])
+            both = np.stack([np.stack([counts[pair] for pair in part]) - model, model])
+            for place, (apart, groups) in enumerate(steps.merged(both, part, resolutions[key])):
+                score = np.abs(apart).sum(axis=(1, 2)) - remaining(groups, sigma)
+                values[places + place] = np.floor(UNITS * score).astype(np.int64)
     return Scores(tuple(offered), values)
 
 
-def remaining(expected: Reals, sigma: float) -> float:
-    """The l1 error that noise of this deviation leaves after fitting: less where counts are smaller than the noise."""
-    return NOISE * sigma * float((expected / (expected + sigma)).sum())
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The 0-1 matrices from one resolution of a column to a coarser one; `merging` has those from the finest."""
+
+    merging: Sequence[Sequence[Reals]]
+    held: dict[tuple[int, int, int], Reals] = field(default_factory=dict)
+
+    def merged(self, tables: Reals, pairs: Sequence[Pair], resolutions: Sequence[tuple[int, int]]) -> Iterator[Reals]:
+        """Tables of several pairs, in their finest groups, merged into each of the resolutions, one after another."""
+        before = (0, 0)
+        for fineness in resolutions:
+            for side in (0, 1):
+                if fineness[side] > before[side]:
+                    steps = np.stack([self._step(pair[side], before[side], fineness[side]) for pair in pairs])
+                    tables = tables @ steps.transpose(0, 2, 1) if side else steps @ tables
+            before = fineness
+            yield tables
+
+    def _step(self, column: int, before: int, after: int) -> Reals:
+        key = column, before, after
+        if key not in self.held:
+            one, other = self.merging[column][before], self.merging[column][after]
+            self.held[key] = (other @ one.T > 0).astype(np.float64)
+        return self.held[key]
+
+
+def remaining(expected: Reals, sigma: float) -> Reals:
+    """The l1 error that noise of this deviation leaves in each table after fitting: less where counts are smaller."""
+    return np.asarray(NOISE * sigma * (expected / (expected + sigma)).sum(axis=(-2, -1)))
 
 
 def picks(
@@ -103,11 +143,12 @@ def picks(
     were made: one more where the last chose none.
     """
     chosen: list[Candidate] = []
-    offered = [(one.pair, one.fineness) for one in scores.candidates]
-    taken: set[Pair] = set()
+    offered = np.array([(*one.pair, *one.fineness) for one in scores.candidates], dtype=np.int64).reshape(-1, 4)
+    free = np.ones(len(offered), dtype=np.bool_)
     for _ in range(count):
-        left = [place for place in room.fitting(tree, offered) if scores.candidates[place].pair not in taken]
-        if not left:
+        left = room.fitting(tree, offered)
+        left = left[free[left]]
+        if not len(left):
             break
         none = min(HIGHEST, round(MARGIN * math.log(1 + len(left)) / rate))
         values = np.append(scores.values[left], none)
@@ -116,6 +157,6 @@ def picks(
             return chosen, tree, len(chosen) + 1
         best = scores.candidates[left[place]]
         chosen.append(best)
-        taken.add(best.pair)
+        free &= (offered[:, :2] != best.pair).any(axis=1)
         tree = room.including(tree, best.pair, best.fineness)
     return chosen, tree, len(chosen)

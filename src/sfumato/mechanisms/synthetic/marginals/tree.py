@@ -9,16 +9,18 @@ known before the pair is measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = ["Bag", "JunctionTree", "Pair"]
 
 Pair = tuple[int, int]
 Bag = tuple[int, ...]
+Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +91,17 @@ class JunctionTree:
                 bags[place].add(column)
         return _rooted(self.sizes, *_maximal(bags, links))
 
-    def growth(self) -> dict[Pair, tuple[int, int]]:
-        """For each pair, bounds on the cells that `including` would add and on the largest bag it would make."""
-        beside, found = self._joined(), self._bridges()
+    def growth(self) -> Whole:
+        """For each pair the cells that `including` would add at most, and the largest bag it would make: by bringing
+        its first column to the second, and the second to the first.  It takes the way that adds fewer.
+        """
+        bridges = np.outer(self.sizes, self.sizes)  # where nothing connects two columns
+        found = np.stack([bridges] * 4)
+        beside, volumes = self._joined(), [self.volume(bag) for bag in self.bags]
         for column in range(len(self.sizes)):
-            self._grow(column, beside, found)
+            for other, costs in self._grow(column, beside, volumes):
+                found[:, column, other] = costs
         return found
-
-    def _bridges(self) -> dict[Pair, tuple[int, int]]:
-        """What each pair would cost if nothing connected its columns."""
-        cells = np.outer(self.sizes, self.sizes).tolist()
-        pairs = combinations(range(len(self.sizes)), 2)
-        return {(one, other): (cells[one][other], cells[one][other]) for one, other in pairs}
 
     def _joined(self) -> list[list[int]]:
         """The bags beside each bag that share a column with it."""
@@ -109,8 +110,10 @@ class JunctionTree:
             for place, beside in enumerate(self.neighbors())
         ]
 
-    def _grow(self, column: int, beside: list[list[int]], found: dict[Pair, tuple[int, int]]) -> None:
-        """One walk from the bags that hold a column: what it costs to bring it, or the other one, along the way.
+    def _grow(
+        self, column: int, beside: list[list[int]], volumes: list[int]
+    ) -> Iterator[tuple[int, tuple[int, int, int, int]]]:
+        """One walk from the bags that hold a column: what it costs to bring it, or a later one, along the way.
 
         It ends where bags share no column: the pair is a bridge beyond.
         """
@@ -118,13 +121,13 @@ class JunctionTree:
         stack, seen = [(start, -1, _Way(0, 0, 0, 0))], {column}
         while stack:
             place, before, way = stack.pop()
-            bag, volume = self.bags[place], self.volume(self.bags[place])
+            bag, volume = self.bags[place], volumes[place]
             inside = column in bag
             for other in bag:
                 if other > column and other not in seen:
                     seen.add(other)
                     sizes = self.sizes[column], self.sizes[other]
-                    found[column, other] = (0, 0) if inside else way.cost(volume, *sizes)
+                    yield other, (0, 0, 0, 0) if inside else way.costs(volume, *sizes)
             onward = _Way(volume, volume, volume, 0) if inside else way.through(volume)
             stack += [(following, place, onward) for following in beside[place] if following != before]
 
@@ -171,10 +174,10 @@ class _Way:
         """One bag further."""
         return _Way(self.cells + volume, max(self.largest, volume), self.first, max(self.later, volume))
 
-    def cost(self, volume: int, size: int, other: int) -> tuple[int, int]:
+    def costs(self, volume: int, size: int, other: int) -> tuple[int, int, int, int]:
         """Cells added, and the largest bag made, by a pair whose second column lies in a bag of this volume."""
         after, before = size * (self.cells - self.first + volume), other * self.cells
-        return min((after, size * max(self.later, volume)), (before, other * self.largest))
+        return after, size * max(self.later, volume), before, other * self.largest
 
 
 def _between(one: list[int], other: list[int]) -> list[int]:
