@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato import Pure
-from sfumato.local import Client, Collection, Collector, add_file, choose, encode_batch, join, secure
+from sfumato.local import Client, Collection, Collector, add_file, choose, encode_batch, join, randomized
 
 PAGES = ("search", "news", "mail", "maps", "games", "other")
 SHARES = (0.38, 0.24, 0.16, 0.12, 0.06, 0.04)
@@ -37,8 +37,8 @@ def main() -> None:
 
     values = np.random.default_rng(7).choice(len(PAGES), options.people, p=SHARES)
     phones = [Client(collection).report(PAGES[value]) for value in values[:1000]]  # a thousand, one by one
-    rest = collection.protocol.randomize(values[1000:], secure())  # the others at once
-    messages = [join(collection.protocol, phones), encode_batch(collection.protocol, rest)]
+    rest = randomized(collection.protocol, values[1000:])  # the others at once
+    messages = [join(collection, phones), encode_batch(collection, rest)]
     (place / "reports.sfr").write_bytes(b"".join(messages))
     print(f"each phone   {Client(collection).describe().splitlines()[0]}")
 

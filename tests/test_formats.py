@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import zipfile
 from dataclasses import replace
@@ -15,7 +17,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.ledger import Ledger
-from sfumato.local.client import Budget
+from sfumato.local.client import Budget, Client
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.questions.longitudinal import Diary, Longitudinal
@@ -123,6 +125,23 @@ def test_collections_journals_and_estimates_are_read(tmp_path):
     estimate = Collector(collection, tmp_path / "journal.sqlite").estimate()
     assert estimate.reports == MANIFEST["local"]["reports"]
     assert np.allclose(estimate.values, MANIFEST["local"]["values"])
+
+
+def test_a_journal_of_before_goes_on_and_loses_what_it_should_not_have_kept(tmp_path):
+    """Rounds had numbers, and a hash of each message's bytes stood beside that of its name."""
+    for file in (OLD / "local").iterdir():
+        shutil.copy(file, tmp_path)
+    path, query = tmp_path / "journal.sqlite", "SELECT mark, content FROM batches"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        ((mark, content),) = connection.execute(query).fetchall()
+    collector = Collector(Collection.read(tmp_path / "collection.json"), path)
+    assert collector.estimate("1").reports == MANIFEST["local"]["reports"]
+    held = path.read_bytes()
+    assert mark in held
+    assert content not in held
+    collector.add(Client(collector.collection.protocol).report(1))
+    assert collector.close().reports == MANIFEST["local"]["reports"] + 1
+    assert collector.state.name == "2"
 
 
 def test_what_owners_keep_is_read(tmp_path):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.local.client import encode_batch
+from sending import sent
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import load_estimate
@@ -40,13 +40,11 @@ def pets(tmp_path, monkeypatch):
     protocol = Collection.read("pets.toml").protocol
     values = np.arange(4000) % 4
     for name, part in (("one", values[:3000]), ("two", values[3000:])):
-        message = encode_batch(protocol, protocol.randomize(part, seeded(len(part))))
+        message = sent(Collection.read("pets.toml"), protocol.randomize(part, seeded(len(part))))
         (tmp_path / f"{name}.sfr").write_bytes(message)
     ages = Collection("ages", Ranges.calibrate(16, Pure(1.0)))
     ages.save("ages.json")
-    (tmp_path / "ages.sfr").write_bytes(
-        encode_batch(ages.protocol, ages.protocol.randomize(np.arange(500) % 16, seeded(9)))
-    )
+    (tmp_path / "ages.sfr").write_bytes(sent(ages, ages.protocol.randomize(np.arange(500) % 16, seeded(9))))
     return tmp_path
 
 
@@ -108,6 +106,94 @@ def test_a_round_can_be_closed_and_forgotten(pets, run):
     assert run("estimate", "pets.toml", "--round", "2").code == 0
 
 
+# rounds, pieces and damaged files
+
+DAILY = """
+format = "sfumato-collection/3"
+name = "daily pets"
+rounds = ["mon", "tue"]
+labels = ["cat", "dog", "fish", "other"]
+
+[protocol]
+type = "grr"
+epsilon = 1.0
+"""
+
+
+@pytest.fixture
+def daily(tmp_path, monkeypatch):
+    """A directory with a collection of two rounds, and a file of reports for each."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "daily.toml").write_text(DAILY)
+    declared = Collection.read("daily.toml")
+    for name, size in (("mon", 300), ("tue", 200)):
+        reports = declared.protocol.randomize(np.arange(size) % 4, seeded(size))
+        (tmp_path / f"{name}.sfr").write_bytes(sent(declared, reports, round=name))
+    return declared
+
+
+def test_reports_count_in_their_own_round_whenever_they_come(daily, run):
+    done = run("collect", "daily.toml", "tue.sfr", "--round", "tue", "--close")
+    assert "round tue of 'daily pets' holds 200 reports, closed" in done.out
+    done = run("collect", "daily.toml", "mon.sfr")
+    assert "round mon of 'daily pets' holds 300 reports\n" in done.out
+    assert run("collect", "daily.toml", "mon.sfr", "--close", "--round", "mon").code == 0
+    late = run("collect", "daily.toml", "mon.sfr")
+    assert (late.code, "refused 1 messages: closed round" in late.out) == (0, True)
+    assert "round must name one of the 2 rounds" in run("collect", "daily.toml", "mon.sfr", "--close").err
+    assert "300 reports" in run("estimate", "daily.toml", "--round", "mon").out
+    assert "no round sun; its rounds are 'mon', 'tue'" in run("estimate", "daily.toml", "--round", "sun").err
+
+
+def test_pieces_are_merged_by_round_once(daily, run):
+    for piece, file in (("eu", "mon.sfr"), ("us", "tue.sfr")):
+        assert run("collect", "daily.toml", file, "--journal", f"{piece}.journal").code == 0
+    done = run("merge", "daily.toml", "all.journal", "eu.journal", "us.journal")
+    assert done.code == 0, done.err
+    assert "round mon of 'daily pets' holds 300 reports" in done.out
+    assert "round tue of 'daily pets' holds 200 reports" in done.out
+    assert "1 messages known already" in run("merge", "daily.toml", "all.journal", "eu.journal").out
+    assert "cannot be merged with itself" in run("merge", "daily.toml", "all.journal", "all.journal").err
+    assert "no journal none" in run("merge", "daily.toml", "all.journal", "none").err
+    assert "is frozen" in run("collect", "daily.toml", "mon.sfr", "--journal", "eu.journal").err
+
+
+def test_what_is_damaged_is_counted_named_and_an_error_and_the_rest_is_counted(daily, run, tmp_path):
+    (tmp_path / "empty.sfr").touch()
+    single = [sent(daily, daily.protocol.randomize([1], seeded(i)), round="mon") for i in range(200)]
+    single[100] = b"SFLX" + single[100][4:]
+    (tmp_path / "damaged.sfr").write_bytes(b"".join(single))
+    done = run("collect", "daily.toml", "empty.sfr", "damaged.sfr", "tue.sfr")
+    assert done.code == 1
+    assert "empty.sfr: the file is empty" in done.out
+    assert "damaged.sfr: 199 reports counted; refused 1 messages: not reports" in done.out
+    assert "tue.sfr: 200 reports counted" in done.out
+    assert "empty.sfr is empty" in done.err
+    assert "1 of 200 messages of damaged.sfr" in done.err
+    assert "what could be read is counted" in done.err
+
+
+def test_a_table_is_known_by_what_it_holds_not_by_its_name(daily, run, tmp_path):
+    for day in (1, 2):
+        (tmp_path / f"day{day}").mkdir()
+        reports = daily.protocol.randomize(np.arange(50) % 4, seeded(day))
+        pq.write_table(pa.table({"answer": pa.array(reports)}), tmp_path / f"day{day}/reports.parquet")
+    (tmp_path / "copy.parquet").write_bytes((tmp_path / "day1/reports.parquet").read_bytes())
+    for file, counted in (("day1/reports.parquet", 50), ("day2/reports.parquet", 50), ("copy.parquet", 0)):
+        done = run("collect", "daily.toml", file, "--column", "answer", "--round", "mon", "--json")
+        assert json.loads(done.out)["files"][0]["accepted"] == counted
+    assert "round must name" in run("collect", "daily.toml", "copy.parquet", "--column", "answer").err
+
+
+def test_every_output_honours_its_options(daily, run):
+    run("collect", "daily.toml", "mon.sfr")
+    asked = ("estimate", "daily.toml", "--joint", "--level", "0.5", "--consistent")
+    record = json.loads(run(*asked, "--json", "--out", "e.json").out)
+    assert json.loads(Path("e.json").read_text()) == record
+    assert (record["table_level"], record["table_joint"], record["table_consistent"]) == (0.5, True, True)
+    assert record["table"] == Collector.open("daily.toml").estimate().columns(0.5, joint=True, consistent=True)
+
+
 # estimate
 
 
@@ -120,7 +206,7 @@ def test_estimate_shows_saves_and_draws(pets, run):
     saved = load_estimate("e.json")
     assert saved.reports == 4000
     assert "<svg" in (pets / "p.svg").read_text()
-    record = json.loads(run("estimate", "pets.toml", "--json").out)
+    record = json.loads(run("estimate", "pets.toml", "--joint", "--json").out)
     assert record == json.loads((pets / "e.json").read_text())
     consistent = run("estimate", "pets.toml", "--consistent")
     assert "consistent" in consistent.out
@@ -176,7 +262,8 @@ def test_the_telemetry_example_runs(tmp_path):
 )
 def test_pictures_fit_what_is_estimated(tmp_path, protocol, mark):
     collector = Collector(Collection("x", protocol), tmp_path / "j")
-    collector.add(encode_batch(protocol, protocol.randomize(np.full(300, 0.5), seeded(1))))
+    collector.add(sent(collector.collection, protocol.randomize(np.full(300, 0.5), seeded(1))))
     drawn = json.dumps(plot_estimate(collector.estimate()).to_dict())
     assert f'"type": "{mark}"' in drawn
     assert ("60 largest of 200" in drawn) == (protocol is MANY)
+    assert ("joint 95% intervals" in drawn) == (protocol is MANY)  # sorted and cut by size

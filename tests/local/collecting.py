@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.local.client.wire import encode_batch
+from sfumato.local.client import Randomized, encode_batch
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import GeneralizedResponse
@@ -27,6 +27,7 @@ from sfumato.privacy.guarantees import Pure
 
 SIZE, CELLS, ACKNOWLEDGED = 5, 4, "acknowledged"
 PROTOCOL = GeneralizedResponse.calibrate(CELLS, Pure(1.0))
+COLLECTION = Collection("drill", PROTOCOL)
 
 
 def message(number: int) -> bytes:
@@ -35,7 +36,7 @@ def message(number: int) -> bytes:
     tokens = np.zeros((SIZE, 16), dtype=np.uint8)
     tokens[:, :8] = np.frombuffer(number.to_bytes(8, "little"), dtype=np.uint8)
     tokens[:, 8] = np.arange(SIZE)
-    return encode_batch(PROTOCOL, reports, number.to_bytes(16, "little"), tokens)
+    return encode_batch(COLLECTION, Randomized(PROTOCOL, reports), number.to_bytes(16, "little"), tokens)
 
 
 def acknowledged(place: Path) -> list[int]:
@@ -50,7 +51,7 @@ def work(place: Path, careless: bool, step) -> None:
     A careless collector acknowledges before it adds: the planted bug that the drill must catch.
     """
     step()
-    collector = Collector(Collection("drill", PROTOCOL), place / "drill.journal")
+    collector = Collector(COLLECTION, place / "drill.journal")
     screen = os.open(place / ACKNOWLEDGED, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def acknowledge(number: int) -> None:
@@ -80,7 +81,7 @@ def examine(place: Path, seen: dict[str, int]) -> list[str]:
     if not (place / "drill.journal").exists():
         seen["no journal yet"] += 1
         return ["acknowledged without a journal"] if numbers else []
-    state = Collector(Collection("drill", PROTOCOL), place / "drill.journal").state
+    state = Collector(COLLECTION, place / "drill.journal").state
     for count in (len(numbers), len(numbers) + 1):  # the last message may be folded but not acknowledged
         expected = sum((PROTOCOL.tally((np.arange(SIZE) + i).astype(np.uint8) % CELLS) for i in range(count)), start=0)
         if state.reports == SIZE * count and np.array_equal(state.tally, np.zeros(CELLS) + expected):

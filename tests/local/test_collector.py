@@ -1,6 +1,7 @@
 """The collector: what is refused and counted, what a tally is, and what an estimate claims."""
 
 import json
+import sqlite3
 import struct
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sending import sent
 from sfumato.engines.backends import quiet
 from sfumato.engines.reports import add_column
 from sfumato.errors import EngineError, ParameterError, SchemaError, UnsupportedQuery
-from sfumato.local.client import Client, encode_batch, join
-from sfumato.local.collection.collector import REASONS, Collector, reason_for, weighted_tally
+from sfumato.local.client import Client, join
+from sfumato.local.collection.collector import REASONS, Collector, weighted_tally
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate, load_estimate
@@ -44,6 +46,7 @@ from statistical import ALPHA
 
 PETS = ("cat", "dog", "fish", "other")
 GRR = GeneralizedResponse.calibrate(4, Pure(1.0))
+PETTED = Collection("pets", GRR, PETS)
 FREQUENCIES = [
     GRR, OptimizedUnary.calibrate(4, Pure(1.0)), SymmetricUnary.calibrate(4, Pure(1.0)), Rappor.calibrate(4, Pure(2.0)),
     SubsetSelection.calibrate(4, Pure(1.0)), LocalHashing.calibrate(4, Pure(1.0)),
@@ -93,9 +96,9 @@ def test_pieces_add_up_to_the_whole_and_survive_reopening(tmp_path, protocol):
     reports = sample(protocol, 3000)
     labels = PETS if protocol in FREQUENCIES else ()
     whole, left, right = (collector(tmp_path, protocol, name, labels) for name in "wlr")
-    assert whole.add(encode_batch(protocol, reports)).accepted == 3000
+    assert whole.add(sent(whole.collection, reports)).accepted == 3000
     for place in range(0, 3000, 500):
-        (left if place % 1000 else right).add(encode_batch(protocol, reports[place : place + 500]))
+        (left if place % 1000 else right).add(sent(whole.collection, reports[place : place + 500]))
     left.merge(right)
     again = collector(tmp_path, protocol, "l", labels)
     assert again.state.reports == whole.state.reports == 3000
@@ -115,7 +118,7 @@ def test_a_million_reports_counted_by_value_are_a_million_reports(tmp_path):
 
 
 def test_collectors_at_work_together_lose_nothing(tmp_path):
-    messages = [encode_batch(GRR, sample(GRR, 50, seed=i)) for i in range(60)]
+    messages = [sent(PETTED, sample(GRR, 50, seed=i)) for i in range(60)]
 
     def work(part):
         mine = collector(tmp_path)
@@ -132,14 +135,15 @@ def test_collectors_at_work_together_lose_nothing(tmp_path):
 
 
 def damaged(kind):
-    good = encode_batch(GRR, sample(GRR, 10))
-    other = encode_batch(GeneralizedResponse.calibrate(4, Pure(2.0)), sample(GRR, 10))
+    good = sent(PETTED, sample(GRR, 10))
+    other = sent(Collection("cars", GRR, PETS), sample(GRR, 10))
     bad = bytearray(good)
     bad[-1] = 200
     floats = good[:48] + struct.pack("<10f", *[float("nan")] * 10)
     return {
         "not reports": b"{'value': 3}" * 9, "wrong version": good[:4] + b"\x09\x00" + good[6:],
-        "another protocol": other, "wrong length": good[:-3], "out of range": bytes(bad), "nan": floats,
+        "another collection": other, "bare": sent(GRR, sample(GRR, 10)), "wrong length": good[:-3],
+        "out of range": bytes(bad), "nan": floats,
         "long": good + b"\0", "empty": b"", "short": good[:20], "flags": good[:6] + b"\x08\x00" + good[8:],
     }[kind]  # fmt: skip
 
@@ -148,10 +152,10 @@ def damaged(kind):
     ("kind", "reason"),
     [
         (reason, reason)
-        for reason in ("not reports", "wrong version", "another protocol", "wrong length", "out of range")
+        for reason in ("not reports", "wrong version", "another collection", "wrong length", "out of range")
     ]
     + [("nan", "wrong length"), ("long", "wrong length"), ("empty", "not reports"), ("short", "wrong length")]
-    + [("flags", "wrong version")],
+    + [("flags", "wrong version"), ("bare", "another protocol")],
 )
 def test_malformed_messages_are_refused_with_a_reason_and_counted(tmp_path, kind, reason):
     one = collector(tmp_path)
@@ -159,7 +163,7 @@ def test_malformed_messages_are_refused_with_a_reason_and_counted(tmp_path, kind
     assert (receipt.accepted, receipt.refused) == (0, {reason: 1})
     assert receipt.words
     assert reason in REASONS
-    assert reason_for(GRR, damaged(kind)) == reason
+    assert one.reason_for(damaged(kind)) == reason
     assert (one.state.reports, one.state.refused) == (0, {reason: 1})
 
 
@@ -173,12 +177,12 @@ def test_no_bytes_whatever_make_the_collector_raise(tmp_path, protocol):
     tokens = rng.integers(0, 256, (3, 16), dtype=np.uint8)
     messages = []
     for _ in range(60):
-        good = bytearray(encode_batch(protocol, reports, None, tokens if rng.random() < 0.5 else None))
+        good = bytearray(sent(one.collection, reports, None, tokens if rng.random() < 0.5 else None))
         for place in rng.integers(40 if rng.random() < 0.7 else 0, len(good), rng.integers(1, 5)):
             good[place] = rng.integers(0, 256)
         messages.append(bytes(good[: rng.integers(0, len(good) + 1)] if rng.random() < 0.2 else good))
-    empty = encode_batch(protocol, reports[:0])
-    messages += [empty, encode_batch(protocol, reports[:0], None, tokens[:0]), empty[:40] + b"\xff" * 8, b"", bytes(48)]
+    empty = sent(one.collection, reports[:0])
+    messages += [empty, sent(one.collection, reports[:0], None, tokens[:0]), empty[:40] + b"\xff" * 8, b"", bytes(48)]
     receipts = one.add_all(messages)
     assert len(receipts) == len(messages)
     assert all(set(receipt.refused) <= set(REASONS) for receipt in receipts)
@@ -191,9 +195,9 @@ def test_an_out_of_range_refusal_does_not_print_the_report(tmp_path):
 
 def test_a_million_copies_count_once(tmp_path):
     one = collector(tmp_path)
-    message = Client(GRR).report(1)
+    message = Client(PETTED).report("dog")
     copies = np.tile(np.frombuffer(message[16 + 8 : 16 + 24], dtype=np.uint8), (1_000_000, 1))
-    flood = encode_batch(GRR, np.full(1_000_000, 1, dtype=np.uint8), None, copies)
+    flood = sent(PETTED, np.full(1_000_000, 1, dtype=np.uint8), None, copies)
     receipt = one.add(flood)
     assert (receipt.accepted, receipt.refused) == (1, {"repeated report": 999_999})
     again = one.add_all([message] * 1000)
@@ -203,10 +207,10 @@ def test_a_million_copies_count_once(tmp_path):
 
 def test_a_report_counts_once_whether_it_comes_alone_or_joined(tmp_path):
     one = collector(tmp_path)
-    client = Client(GRR)
-    alone = [client.report(2) for _ in range(20)]
+    client = Client(PETTED)
+    alone = [client.report("fish") for _ in range(20)]
     one.add_all(alone[:10])
-    joined = one.add(join(GRR, alone))
+    joined = one.add(join(PETTED, alone))
     assert (joined.accepted, joined.refused) == (10, {"repeated report": 10})
     late = one.add(alone[15])
     assert (late.accepted, late.refused) == (0, {"repeated report": 1})
@@ -216,27 +220,18 @@ def test_a_report_counts_once_whether_it_comes_alone_or_joined(tmp_path):
     )
 
 
-def test_a_name_reused_for_other_reports_is_refused(tmp_path):
-    one = collector(tmp_path)
-    one.add(encode_batch(GRR, sample(GRR, 10), b"n" * 16))
-    other = one.add(encode_batch(GRR, sample(GRR, 10, seed=2), b"n" * 16))
-    assert (other.accepted, other.refused) == (0, {"reused batch id": 1})
-
-
-def test_rounds_are_apart_and_replays_stay_known_until_forgotten(tmp_path):
-    one = collector(tmp_path)
-    message = encode_batch(GRR, sample(GRR, 100))
-    one.add(message)
-    first = one.close()
-    assert (first.round, first.reports) == (1, 100)
-    assert one.add(message).before
-    assert one.state.reports == 0
-    with pytest.raises(ParameterError, match="no reports yet"):
-        one.estimate()
-    one.add(encode_batch(GRR, sample(GRR, 50, seed=3)))
-    assert one.close(forget=True).reports == 50
-    assert one.estimate(1).reports == 100
-    assert message[24:40] not in one.journal.path.read_bytes()
+def test_a_name_that_is_known_counts_nothing_and_no_report_stands_beside_it(tmp_path):
+    """Nothing in the journal changes with the report of a named message but the tally: no hash of it is kept."""
+    found = []
+    for value in (0, 1):
+        one = collector(tmp_path, name=f"{value}.journal")
+        one.add(sent(PETTED, np.array([value], dtype=np.uint8), b"n" * 16))
+        assert one.add(sent(PETTED, np.array([2], dtype=np.uint8), b"n" * 16)).before
+        assert one.state.tally.sum() == one.state.reports == 1
+        with sqlite3.connect(one.journal.path) as connection:
+            found.append([connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("batches", "tokens")])
+        connection.close()
+    assert found[0] == found[1]
 
 
 def test_collections_that_differ_do_not_share_a_journal_or_merge(tmp_path):
@@ -250,23 +245,32 @@ def test_collections_that_differ_do_not_share_a_journal_or_merge(tmp_path):
 # feeds
 
 
-def test_a_file_of_messages_is_read_to_its_first_foreign_byte(tmp_path):
-    parts = [encode_batch(GRR, sample(GRR, n, seed=n)) for n in (10, 1, 300)]
-    (tmp_path / "good.sfr").write_bytes(b"".join(parts))
-    assert list(messages(tmp_path / "good.sfr", GRR)) == parts
+def test_a_file_of_messages_is_read_whatever_lies_between_them(tmp_path):
     one, done = collector(tmp_path), []
+    parts = [sent(PETTED, sample(GRR, n, seed=n)) for n in (10, 1, 300)]
+    (tmp_path / "good.sfr").write_bytes(b"".join(parts))
+    assert list(messages(tmp_path / "good.sfr", one)) == parts
     receipts = add_file(one, tmp_path / "good.sfr", done.append)
     assert [receipt.accepted for receipt in receipts] == [10, 1, 300]
     assert sum(done) == (tmp_path / "good.sfr").stat().st_size
     assert all(receipt.before for receipt in add_file(one, tmp_path / "good.sfr"))
-    (tmp_path / "bad.sfr").write_bytes(parts[0] + b"garbage" * 100)
-    assert [sorted(receipt.refused) for receipt in add_file(one, tmp_path / "bad.sfr")] == [[], ["not reports"]]
-    (tmp_path / "cut.sfr").write_bytes(encode_batch(GRR, sample(GRR, 9)) + parts[2][:-1])
-    assert [sorted(receipt.refused) for receipt in add_file(one, tmp_path / "cut.sfr")] == [[], ["wrong length"]]
-    for name in ("missing.sfr", "empty.sfr"):
-        (tmp_path / "empty.sfr").touch()
-        with pytest.raises(SchemaError, match=name):
-            add_file(one, tmp_path / name)
+    foreign = sent(Collection("cars", GRR, PETS), sample(GRR, 5))
+    greedy = parts[0][:40] + struct.pack("<Q", 200) + parts[0][48:]
+    for name, held, reason in (
+        ("garbage", b"garbage" * 100, "not reports"),
+        ("a header's beginning", b"SFLR", "wrong length"),
+        ("of another collection", foreign, "another collection"),
+        ("announces those behind", greedy, "wrong length"),
+        ("cut", parts[2][:-1], "wrong length"),
+    ):
+        (tmp_path / "bad.sfr").write_bytes(parts[0] + held + parts[1] + held)
+        found = add_file(one, tmp_path / "bad.sfr")
+        assert [part.before for part in found] == [True, False, True, False], name
+        assert [sorted(part.refused) for part in found if not part.before] == [[reason]] * 2, name
+    (tmp_path / "empty.sfr").touch()
+    assert add_file(one, tmp_path / "empty.sfr") == []
+    with pytest.raises(SchemaError, match=r"missing\.sfr"):
+        add_file(one, tmp_path / "missing.sfr")
 
 
 @pytest.mark.parametrize("kind", ["int64", "double", "uint8"])
@@ -311,7 +315,7 @@ def test_a_failing_engine_shows_nothing_of_the_data(tmp_path):
 def test_intervals_cover_and_joint_ones_are_wider(tmp_path, protocol):
     """The true frequencies are 1/4.  At level 1 - ALPHA / 4 a miss of any of the four has probability below ALPHA."""
     one = collector(tmp_path, protocol)
-    one.add(encode_batch(protocol, sample(protocol, 20_000)))
+    one.add(sent(one.collection, sample(protocol, 20_000)))
     found = one.estimate()
     low, high = found.interval(1 - ALPHA / 4)
     assert np.all((low <= 0.25) & (high >= 0.25))
@@ -330,7 +334,7 @@ def test_intervals_of_means_cover_and_are_not_wide(tmp_path, protocol):
     one = Collector(Collection("x", protocol), tmp_path / "n")
     point = np.array([0.3, 0.0, -0.2]) if protocol.goal == "means" else np.array([0.3])
     values = np.tile(point, (20_000, 1)) if protocol.goal == "means" else np.full(20_000, 0.3)
-    one.add(encode_batch(protocol, protocol.randomize(values, seeded(1))))
+    one.add(sent(one.collection, protocol.randomize(values, seeded(1))))
     found = one.estimate()
     low, high = found.interval(1 - ALPHA / 3)
     lattice = 2 / 1000  # values are rounded to their lattice before they are randomized
@@ -345,7 +349,7 @@ def test_intervals_of_means_cover_and_are_not_wide(tmp_path, protocol):
 def test_a_distribution_has_points_but_no_error_bars(tmp_path):
     wave = SquareWave.calibrate(0, 1, Pure(2.0))
     one = Collector(Collection("x", wave), tmp_path / "w")
-    one.add(encode_batch(wave, wave.randomize(np.full(500, 0.5), seeded(1))))
+    one.add(sent(one.collection, wave.randomize(np.full(500, 0.5), seeded(1))))
     assert list(one.estimate().columns()) == ["label", "estimate"]
     assert one.estimate().labels()[0] == "0"
     assert one.estimate().values.sum() == pytest.approx(1)
@@ -357,7 +361,7 @@ def test_a_distribution_has_points_but_no_error_bars(tmp_path):
 def test_every_estimate_has_a_certificate_or_says_that_none_is_known(tmp_path):
     for place, protocol in enumerate(QUESTIONS):
         one = Collector(Collection("x", protocol), tmp_path / str(place))
-        one.add(encode_batch(protocol, sample(protocol, 1000)))
+        one.add(sent(one.collection, sample(protocol, 1000)))
         words = one.estimate().certificate().words()
         assert ("tables of several attributes" if isinstance(protocol, Marginals) else "within a factor") in words
 
@@ -380,7 +384,7 @@ def test_binomial_limits_cover_at_their_level_even_for_unequal_chances():
 
 def test_the_consistent_estimate_is_a_distribution_and_nearer_to_the_truth(tmp_path):
     one = collector(tmp_path)
-    one.add(encode_batch(GRR, GRR.randomize(np.zeros(300, dtype=int), seeded(4))))
+    one.add(sent(one.collection, GRR.randomize(np.zeros(300, dtype=int), seeded(4))))
     found = one.estimate()
     truth = np.array([1.0, 0, 0, 0])
     assert found.consistent().min() >= 0
@@ -391,18 +395,18 @@ def test_the_consistent_estimate_is_a_distribution_and_nearer_to_the_truth(tmp_p
 
 def test_an_estimate_returns_from_json_and_refuses_others(tmp_path):
     one = collector(tmp_path)
-    one.add(encode_batch(GRR, sample(GRR, 1000)))
+    one.add(sent(one.collection, sample(GRR, 1000)))
     one.add(b"junk")
     found = one.estimate()
     back = load_estimate(found.save(tmp_path / "e.json"))
     assert back.to_record() == found.to_record()
-    assert found.to_record()["format"] == "sfumato-estimate/1"
+    assert found.to_record()["format"] == "sfumato-estimate/2"
     assert back.labels() == list(PETS)
     assert "not reports" in back.words()
     assert found.table().column_names == ["label", "estimate", "standard_error", "low", "high"]
     record = found.to_record()
     for spoiled in (
-        {**record, "format": "sfumato-estimate/2"},
+        {**record, "format": "sfumato-estimate/3"},
         {**record, "tally": [1, 2]},
         {**record, "round": None},
         7,
@@ -421,7 +425,7 @@ def test_a_collection_is_read_as_people_write_it(tmp_path):
         '[protocol]\ntype = "grr"\nepsilon = 1.0\n'
     )
     read = Collection.read(tmp_path / "pets.toml")
-    assert read == Collection("pets", GRR, PETS)
+    assert read == Collection("pets", GRR, PETS, bound=False)
     assert Collection.read(read.save(tmp_path / "pets.json")) == read
     assert Collector.open(tmp_path / "pets.json").journal.path == tmp_path / "pets.journal"
     ranges = {"format": "sfumato-collection/1", "name": "age", "protocol": {"type": "ranges", "k": 32, "epsilon": 1.0}}
@@ -454,7 +458,7 @@ def test_a_wrong_declaration_says_what_is_wrong(part, said):
 
 def test_tables_are_labeled_and_projected_one_by_one(tmp_path):
     one = Collector(Collection("x", Marginals.calibrate([2, 3, 2], Pure(1.0))), tmp_path / "m")
-    one.add(encode_batch(one.collection.protocol, one.collection.protocol.randomize(np.zeros((99, 3)), seeded(1))))
+    one.add(sent(one.collection, one.collection.protocol.randomize(np.zeros((99, 3)), seeded(1))))
     assert one.estimate().consistent().sum() == pytest.approx(3)
     assert one.estimate().labels()[0] == "attribute 0 = 0, attribute 1 = 0"
     assert len(one.estimate().labels()) == len(one.estimate().values) == 16

@@ -154,7 +154,9 @@ def test_an_interaction_runs_over_the_wire_and_through_collectors(tmp_path):
     values = iter(np.random.default_rng(seeded(5).word()).integers(6, 12, 600).tolist())
     transcript, bits = (), seeded(6)
     while (channel := search.channel_for(transcript)) is not None:
-        collector = Collector(Collection(f"turn {len(transcript)}", channel), tmp_path / f"{len(transcript)}.journal")
+        collector = Collector(
+            Collection(f"turn {len(transcript)}", channel, bound=False), tmp_path / f"{len(transcript)}.journal"
+        )
         told = tuple(Turn.from_record(json.loads(json.dumps(turn.to_record()))) for turn in transcript)
         users = itertools.islice(values, search.block(transcript))
         messages = [Participant(search, Budget(Pure(4.0)), bits).report(value, told, "median") for value in users]

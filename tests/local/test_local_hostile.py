@@ -126,18 +126,18 @@ def test_a_message_sent_to_two_pieces_stops_their_merge_and_nothing_else(tmp_pat
     response = GeneralizedResponse.calibrate(4, Pure(1.0))
     collection = Collection("pieces", response)
     whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
-    messages = [Client(response).report(value) for value in range(4)]
+    messages = [Client(collection).report(value) for value in range(4)]
     whole.add(messages[0])
     piece.add_all(messages)
     with pytest.raises(CollectionError, match="share batches"):
         whole.merge(piece)
-    assert piece.add(Client(response).report(1)).accepted == 1  # not frozen
+    assert piece.add(Client(collection).report(1)).accepted == 1  # not frozen
     assert (whole.state.reports, piece.state.reports) == (1, 5)
     fresh = Collector(collection, tmp_path / "fresh")
     assert fresh.merge(piece).accepted == 5
     assert fresh.merge(piece).before
     with pytest.raises(CollectionError, match="frozen"):
-        piece.add(Client(response).report(1))
+        piece.add(Client(collection).report(1))
 
 
 @pytest.mark.parametrize("known", [False, True])  # whether the whole has counted the late report already
@@ -147,8 +147,8 @@ def test_a_report_that_arrives_during_a_merge_waits_and_goes_to_the_whole(tmp_pa
     response = GeneralizedResponse.calibrate(4, Pure(1.0))
     collection = Collection("pieces", response)
     whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
-    piece.add(Client(response).report(1))
-    late, found = Client(response).report(2), []
+    piece.add(Client(collection).report(1))
+    late, found = Client(collection).report(2), []
     if known:
         whole.add(late)
 
@@ -180,12 +180,12 @@ def test_a_merge_that_dies_after_freezing_is_done_again(tmp_path, monkeypatch):
     response = GeneralizedResponse.calibrate(4, Pure(1.0))
     collection = Collection("pieces", response)
     whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
-    piece.add(Client(response).report(1))
-    record = journal._record
-    monkeypatch.setattr(journal, "_record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    piece.add(Client(collection).report(1))
+    joined = journal.Journal._joined
+    monkeypatch.setattr(journal.Journal, "_joined", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         whole.merge(piece)
-    monkeypatch.setattr(journal, "_record", record)
+    monkeypatch.setattr(journal.Journal, "_joined", joined)
     assert whole.state.reports == 0
     assert whole.merge(piece).accepted == 1
     assert whole.state.reports == 1

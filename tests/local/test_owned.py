@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.local.client import Budget, Client, decode_batch
+from sfumato.local.client.wire import HEADER
 from sfumato.local.collection.collector import Collector
-from sfumato.local.collection.declaration import FORMAT, WITH_OTHER, Collection
+from sfumato.local.collection.declaration import FORMAT, Collection
 from sfumato.local.protocols import GeneralizedResponse, OptimizedUnary
 from sfumato.local.protocols.owned import Names
 from sfumato.local.questions import Marginals, Ranges, Sets
@@ -36,7 +37,7 @@ def certain(k):
 
 
 def told(client, value):
-    return int(decode_batch(client.protocol, client.report(value)).reports[0])
+    return int(client.protocol.decode(client.report(value)[HEADER.size :])[0])
 
 
 # labels
@@ -151,12 +152,14 @@ def test_a_diary_refuses_before_it_remembers(tmp_path):
 
 # the declaration
 def test_a_collection_without_other_is_written_and_digested_as_before():
-    plain = Collection("x", certain(2), ("a", "b"))
-    assert plain.to_record()["format"] == FORMAT == "sfumato-collection/1"
+    plain = Collection("x", certain(2), ("a", "b"), bound=False)
+    assert plain.to_record()["format"] == "sfumato-collection/1"
     assert "other" not in plain.to_record()
-    declared = Collection("x", certain(2), ("a", "b"), "b")
-    assert declared.to_record()["format"] == WITH_OTHER
-    assert Collection.from_record(json.loads(json.dumps(declared.to_record()))) == declared
+    declared = Collection("x", certain(2), ("a", "b"), "b", bound=False)
+    assert declared.to_record()["format"] == "sfumato-collection/2"
+    assert Collection("x", certain(2), ("a", "b"), "b").to_record()["format"] == FORMAT == "sfumato-collection/3"
+    for one in (plain, declared):
+        assert Collection.from_record(json.loads(json.dumps(one.to_record()))) == one
     assert declared.digest != plain.digest
 
 
@@ -165,9 +168,9 @@ def test_other_must_be_a_label_and_belongs_to_its_format():
         Collection("x", certain(2), ("a", "b"), "c")
     with pytest.raises(ParameterError, match="labels must be texts"):
         Collection("x", certain(2), ("a", 1))
-    record = Collection("x", certain(2), ("a", "b"), "b").to_record()
+    record = Collection("x", certain(2), ("a", "b"), "b", bound=False).to_record()
     with pytest.raises(SchemaError, match="not other"):
-        Collection.from_record({**record, "format": FORMAT})
+        Collection.from_record({**record, "format": "sfumato-collection/1"})
 
 
 def test_a_declaration_written_by_hand_names_other(tmp_path):

@@ -8,8 +8,9 @@ from cases import CASES, NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sending import sent
 from sfumato.errors import ParameterError, ReportError
-from sfumato.local.client import decode_batch, digest_of, encode_batch, join
+from sfumato.local.client import decode_batch, header_of, join
 from sfumato.local.client.wire import HEADER, MAGIC
 from sfumato.local.protocols import GeneralizedResponse, OptimizedUnary
 from sfumato.privacy.guarantees import Pure
@@ -17,7 +18,7 @@ from sfumato.randomness import seeded
 
 every = pytest.mark.parametrize(("protocol", "values"), CASES, ids=NAMES)
 RESPONSE = GeneralizedResponse.calibrate(10, Pure(1.0))
-MESSAGE = encode_batch(RESPONSE, np.array([1, 2, 3], dtype=np.uint8), b"n" * 16)
+MESSAGE = sent(RESPONSE, np.array([1, 2, 3], dtype=np.uint8), b"n" * 16)
 
 
 @every
@@ -25,14 +26,14 @@ def test_batches_round_trip_with_and_without_tokens(protocol, values):
     reports = protocol.randomize([*values] * 5, seeded(601))
     tokens = np.arange(15 * 16, dtype=np.uint8).reshape(15, 16)
     for held in (None, tokens):
-        message = encode_batch(protocol, reports, b"x" * 16, held)
+        message = sent(protocol, reports, b"x" * 16, held)
         batch = decode_batch(protocol, message)
         assert batch.name == b"x" * 16
         assert len(batch) == 15
         assert np.array_equal(batch.reports, reports)
         assert held is None or np.array_equal(batch.tokens, held)
         assert len(message) == HEADER.size + 15 * (protocol.report_bytes + (16 if held is not None else 0))
-        assert digest_of(message) == protocol.digest
+        assert header_of(message).address.binding == protocol.digest
 
 
 def test_the_layout_is_the_documented_one():
@@ -43,12 +44,12 @@ def test_the_layout_is_the_documented_one():
 
 
 def test_names_are_fresh():
-    names = {decode_batch(RESPONSE, encode_batch(RESPONSE, np.array([1], dtype=np.uint8))).name for _ in range(50)}
+    names = {decode_batch(RESPONSE, sent(RESPONSE, np.array([1], dtype=np.uint8))).name for _ in range(50)}
     assert len(names) == 50
 
 
 def test_a_relay_keeps_a_name_for_each_report():
-    singles = [encode_batch(RESPONSE, np.array([i], dtype=np.uint8), bytes([i]) * 16) for i in range(4)]
+    singles = [sent(RESPONSE, np.array([i], dtype=np.uint8), bytes([i]) * 16) for i in range(4)]
     joined = decode_batch(RESPONSE, join(RESPONSE, singles))
     assert joined.reports.tolist() == [0, 1, 2, 3]
     assert joined.tokens.tolist() == [[i] * 16 for i in range(4)]
@@ -66,7 +67,8 @@ def test_a_relay_keeps_a_name_for_each_report():
         (b"", "truncated: 0 bytes"),
         (MESSAGE[:47], "truncated"),
         (b"JUNK" + MESSAGE[4:], "does not begin with SFLR"),
-        (MAGIC + b"\x02\x00" + MESSAGE[6:], "version 2 is unknown"),
+        (MAGIC + b"\x03\x00" + MESSAGE[6:], "version 3 is unknown"),
+        (MAGIC + b"\x02\x00" + MESSAGE[6:], "version differs: the batch is of version 2"),
         (MESSAGE[:6] + b"\x80\x00" + MESSAGE[8:], "flags 0x80 are unknown"),
         (MESSAGE[:-1], "length differs: 3 reports of 1 bytes were announced, 2 bytes arrived"),
         (MESSAGE + b"\x00", "length differs"),
@@ -93,14 +95,14 @@ def test_any_bytes_are_read_or_refused(noise, with_header):
         batch = decode_batch(RESPONSE, message)
     except ReportError:
         return
-    assert encode_batch(RESPONSE, batch.reports, batch.name, batch.tokens) == message
+    assert sent(RESPONSE, batch.reports, batch.name, batch.tokens) == message
 
 
 def test_bad_arguments_are_named():
     reports = np.array([1], dtype=np.uint8)
     with pytest.raises(ParameterError, match="name must have 16 bytes"):
-        encode_batch(RESPONSE, reports, b"short")
+        sent(RESPONSE, reports, b"short")
     with pytest.raises(ParameterError, match="tokens must have the shape"):
-        encode_batch(RESPONSE, reports, None, np.zeros((2, 16), dtype=np.uint8))
+        sent(RESPONSE, reports, None, np.zeros((2, 16), dtype=np.uint8))
     with pytest.raises(ParameterError, match="reports need the shape"):
-        encode_batch(OptimizedUnary.calibrate(10, Pure(1.0)), reports)
+        sent(OptimizedUnary.calibrate(10, Pure(1.0)), reports)

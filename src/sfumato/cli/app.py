@@ -309,23 +309,44 @@ def collect(
     ],
     journal: JournalFile = None,
     column: Annotated[str | None, typer.Option(help="The column of reports, where FILE is a table.")] = None,
-    close: Annotated[bool, typer.Option("--close", help="End the round afterwards and open the next.")] = False,
+    round: Annotated[
+        str | None, typer.Option(help="The round of a table's reports, and the one to close; messages name theirs.")
+    ] = None,
+    close: Annotated[bool, typer.Option("--close", help="End the round afterwards: it takes no more reports.")] = False,
     forget: Annotated[
-        bool, typer.Option("--forget", help="With --close: erase the marks that recognize replays.")
+        bool,
+        typer.Option("--forget", help="With --close, where no rounds are declared: erase what recognizes replays."),
     ] = False,
     json: Json = False,
 ) -> None:
     """Take in randomized reports, each once; what is malformed, repeated or replayed is refused and counted."""
     from sfumato.cli.collect import Options, run
 
-    run(collection, files, Options(journal, column, close, forget), json)
+    run(collection, files, Options(journal, column, round, close, forget), json)
+
+
+@app.command(epilog="Example: sfumato merge browser.toml whole.journal europe.journal asia.journal")
+def merge(
+    collection: CollectionFile,
+    whole: Annotated[
+        Path, typer.Argument(metavar="JOURNAL", help="The journal of the whole, made if missing.", show_default=False)
+    ],
+    pieces: Annotated[
+        list[Path], typer.Argument(metavar="PIECE", help="Journals of the same collection.", show_default=False)
+    ],
+    json: Json = False,
+) -> None:
+    """Add journals of one collection up, round by round, each once; a piece takes no more reports afterwards."""
+    from sfumato.cli.collect import merge
+
+    merge(collection, whole, pieces, json)
 
 
 @app.command(epilog="Example: sfumato estimate browser.toml --joint --plot browser.svg")
 def estimate(
     collection: CollectionFile,
     journal: JournalFile = None,
-    round: Annotated[int | None, typer.Option(help="Which round; default: the latest.")] = None,
+    round: Annotated[str | None, typer.Option(help="Which round; default: the latest that has reports.")] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     joint: Annotated[bool, typer.Option("--joint", help="Intervals that hold for all values at once.")] = False,
     consistent: Annotated[bool, typer.Option("--consistent", help="Show the nearest distribution.")] = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.console import print_json, progress_bar, say
 from sfumato.errors import ParameterError, ReportError, SchemaError, SfumatoError
-from sfumato.local.client.wire import HEADER, MAGIC, digest_of
+from sfumato.local.client.binding import UNBOUND
+from sfumato.local.client.wire import HEADER, MAGIC, header_of
 from sfumato.local.collection.collector import REASONS, Collector, Receipt
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.feeds import add_file
@@ -20,8 +22,9 @@ from sfumato.visible import visible
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Options", "opened", "run"]
+__all__ = ["Options", "merge", "opened", "run"]
 
+IDLE = {"repeated batch", "repeated report", "closed round", "no report"}  # refusals that honest senders meet, too
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".duckdb", ".ddb", ".db")
 
 
@@ -31,6 +34,7 @@ class Options:
 
     journal: Path | None
     column: str | None
+    round: str | None
     close: bool
     forget: bool
 
@@ -40,9 +44,11 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     if options.forget and not options.close:
         raise ParameterError("--forget goes with --close: marks are erased when a round ends")
     collector = opened(declaration, options.journal)
-    found = _collected(collector, files, options.column, quiet=as_json)
+    if options.close and collector.collection.bound:
+        collector.collection.address(options.round)  # a round that there is not is named before anything is counted
+    found = _collected(collector, files, options, quiet=as_json)
     if options.close:
-        collector.close(options.forget)
+        collector.close(options.round, forget=options.forget)
     if as_json:
         print_json(_record(collector, found))
     else:
@@ -63,10 +69,23 @@ def opened(declaration: Path, journal: Path | None) -> Collector:
     return Collector.open(declaration, journal)
 
 
+def merge(declaration: Path, whole: Path, pieces: list[Path], as_json: bool) -> None:
+    """Take the journals of pieces into one, each once."""
+    for path in pieces:
+        if not path.is_file():
+            raise SchemaError(f"there is no journal {path}; check the path")
+    collector = opened(declaration, whole)
+    found = {path: [collector.merge(opened(declaration, path))] for path in pieces}
+    if as_json:
+        print_json(_record(collector, found))
+    else:
+        _show(collector, found)
+
+
 def _maker(message: bytes, *places: Path) -> str:
-    """Which protocol made a message, by the declarations that lie around; else its digest."""
+    """Whose a message is, by the declarations that lie around; else what it carries."""
     try:
-        digest = digest_of(message)
+        carried = header_of(message).address
     except ReportError as error:
         return f"no protocol that can be told ({error})"
     for path in sorted({path for place in places for path in place.iterdir() if path.suffix in (".toml", ".json")}):
@@ -74,12 +93,15 @@ def _maker(message: bytes, *places: Path) -> str:
             declared = Collection.read(path)
         except SfumatoError:
             continue
-        if declared.protocol.digest == digest:
-            return f"protocol {declared.protocol.name!r} of the collection {declared.name!r} ({path})"
-    return f"a protocol with digest {digest.hex()}, which no collection file nearby declares"
+        name = next((name for name in declared.rounds if declared.address(name) == carried), None)
+        if name is not None:
+            part = f"round {name} of " if len(declared.rounds) > 1 else ""
+            return f"protocol {declared.protocol.name!r} of {part}the collection {declared.name!r} ({path})"
+    what = "protocol with digest" if carried.version == UNBOUND else "collection with binding"
+    return f"a {what} {carried.binding.hex()}, which no collection file nearby declares"
 
 
-def _collected(collector: Collector, files: list[Path], column: str | None, quiet: bool) -> dict[Path, list[Receipt]]:
+def _collected(collector: Collector, files: list[Path], options: Options, quiet: bool) -> dict[Path, list[Receipt]]:
     found: dict[Path, list[Receipt]] = {}
     for path in files:
         if not path.is_file():
@@ -88,17 +110,24 @@ def _collected(collector: Collector, files: list[Path], column: str | None, quie
         task = bar.add_task("", total=sum(path.stat().st_size for path in files))
         for path in files:
             bar.update(task, description=visible(path.name))
-            if column is not None and path.suffix.lower() in TABLES:
-                from sfumato.engines.reports import add_column
-                from sfumato.engines.sources import open_source
-
-                found[path] = [add_column(collector, open_source(path), column, f"{path.name}#{column}")]
+            if options.column is not None and path.suffix.lower() in TABLES:
+                found[path] = [_tabled(collector, path, options.column, options.round)]
                 bar.advance(task, path.stat().st_size)
             elif path.suffix.lower() in TABLES:
                 raise ParameterError(f"{path} is a table; name the column that holds reports with --column")
             else:
                 found[path] = add_file(collector, path, lambda size: bar.advance(task, size))
     return found
+
+
+def _tabled(collector: Collector, path: Path, column: str, round: str | None) -> Receipt:
+    """A column of a table, recognized again by what the file holds, whatever it is called."""
+    from sfumato.engines.reports import add_column
+    from sfumato.engines.sources import open_source
+
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    return add_column(collector, open_source(path), column, f"{content}#{column}", round)
 
 
 @contextmanager
@@ -110,13 +139,17 @@ def _progress(quiet: bool) -> Iterator[Progress]:
 
 
 def _record(collector: Collector, found: dict[Path, list[Receipt]]) -> dict[str, Any]:
+    rounds = collector.journal.rounds()
     state = collector.state
     return {
         "collection": collector.collection.name,
         "journal": str(collector.journal.path),
-        "round": state.number,
+        "round": state.name,
         "reports": state.reports,
         "refused": state.refused,
+        "rounds": [
+            {"round": one.name, "closed": one.closed, "reports": one.reports, "refused": one.refused} for one in rounds
+        ],
         "files": [
             {"file": str(path), "accepted": _accepted(receipts), "known": sum(r.before for r in receipts),
              "refused": dict(_refused(receipts))}
@@ -128,24 +161,35 @@ def _record(collector: Collector, found: dict[Path, list[Receipt]]) -> dict[str,
 def _show(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
     for path, receipts in found.items():
         known = sum(receipt.before for receipt in receipts)
-        parts = [f"{_accepted(receipts):,} reports counted"]
+        parts = [f"{_accepted(receipts):,} reports counted" if receipts else "the file is empty"]
         parts += [f"{known:,} messages known already"] if known else []
         parts += [f"refused {count:,} {REASONS[reason]}: {reason}" for reason, count in _refused(receipts).items()]
         say(f"{path}: " + "; ".join(parts))
-    state = collector.state
-    say(f"round {state.number} of {collector.collection.name!r} holds {state.reports:,} reports")
+    for state in collector.journal.rounds() or (collector.state,):
+        ended = ", closed" if state.closed else ""
+        say(f"round {state.name} of {collector.collection.name!r} holds {state.reports:,} reports{ended}")
 
 
 def _complain(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
-    """A file of which nothing could be used is an error; it says whose reports they are, where that is known."""
-    for path, receipts in found.items():
-        if receipts and not any(receipt.accepted or receipt.before for receipt in receipts):
-            first = receipts[0]
-            if "another protocol" in first.refused:
-                with path.open("rb") as file:
-                    maker = _maker(file.read(HEADER.size), path.absolute().parent, collector.journal.path.parent)
-                raise ReportError(f"{path} was made by {maker}; this collection is {collector.collection.name!r}")
-            raise ReportError(f"{path}: {first.words}")
+    """Files that are damaged, empty or somebody else's are an error, after all others have been counted."""
+    wrong = [words for path, receipts in found.items() if (words := _wrong(collector, path, receipts))]
+    if wrong:
+        rest = "; what could be read is counted" if any(_accepted(receipts) for receipts in found.values()) else ""
+        raise ReportError("; ".join(wrong) + rest)
+
+
+def _wrong(collector: Collector, path: Path, receipts: list[Receipt]) -> str:
+    if not receipts:
+        return f"{path} is empty; expected messages of reports"
+    bad = [receipt for receipt in receipts if not receipt.before and receipt.refused.keys() - IDLE]
+    if not bad:
+        return ""
+    first, count = bad[0], f"{len(bad):,} of {len(receipts):,} messages of " if len(receipts) > 1 else ""
+    if "another protocol" in first.refused or "another collection" in first.refused:
+        with path.open("rb") as file:
+            maker = _maker(file.read(HEADER.size), path.absolute().parent, collector.journal.path.parent)
+        return f"{count}{path} was made by {maker}; this collection is {collector.collection.name!r}"
+    return f"{count}{path}: {first.words}"
 
 
 def _accepted(receipts: list[Receipt]) -> int:

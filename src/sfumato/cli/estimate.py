@@ -23,7 +23,7 @@ class Options:
     """How to read the tally."""
 
     journal: Path | None
-    round: int | None
+    round: str | None
     level: float
     joint: bool
     consistent: bool
@@ -39,28 +39,31 @@ def run(declaration: Path, options: Options, as_json: bool) -> None:
     estimate = opened(declaration, options.journal).estimate(options.round)
     if options.out is not None:
         with writing(options.out):
-            estimate.save(options.out)
+            estimate.save(options.out, options.level, joint=options.joint, consistent=options.consistent)
     if options.plot is not None:
         from sfumato.report.local import plot_estimate, save_picture
 
         with writing(options.plot):
-            save_picture(plot_estimate(estimate, options.level, consistent=options.consistent), options.plot)
+            chart = plot_estimate(estimate, options.level, joint=options.joint, consistent=options.consistent)
+            save_picture(chart, options.plot)
     if as_json:
-        print_json(estimate.to_record())
+        print_json(estimate.to_record(options.level, joint=options.joint, consistent=options.consistent))
         return
     say(estimate.words())
     console().print(_table(estimate, options))
 
 
 def _table(estimate: Estimate, options: Options) -> Any:
-    columns = estimate.columns(options.level, joint=options.joint, consistent=options.consistent)
+    cut = len(estimate.values) > SHOWN and not estimate.ordered
+    joint = options.joint or cut  # the largest of many are chosen: single intervals would not cover
+    columns = estimate.columns(options.level, joint=joint, consistent=options.consistent)
     digits = decimals(columns, None) if "low" in columns else 4
     headings = ["consistent" if options.consistent else "estimate"]
     if "low" in columns:
-        headings.append(f"{'joint ' if options.joint else ''}{options.level:.4g} interval")
+        headings.append(f"{'joint ' if joint else ''}{options.level:.4g} interval")
     whole = table("", *headings, right=range(1, 1 + len(headings)))
     order = range(len(columns["label"]))
-    if len(order) > SHOWN and estimate.collection.protocol.name != "ranges":
+    if cut:
         order = sorted(order, key=lambda place: -columns["estimate"][place])  # type: ignore[assignment]
     for place in list(order)[:SHOWN]:
         row = [columns["label"][place], spaced(columns["estimate"][place], digits)]

@@ -29,8 +29,9 @@ Found = TypeVar("Found")
 Counted = tuple[Reports, npt.NDArray[np.int64], int]  # reports, how often each, and rows that are no reports
 
 
-def add_column(collector: Collector, table: ir.Table, column: str, name: str) -> Receipt:
-    """Take in a column of reports of an Ibis table (DuckDB, Spark), all of it or nothing, once under this `name`.
+def add_column(collector: Collector, table: ir.Table, column: str, name: str, round: str | None = None) -> Receipt:
+    """Take in a column of reports of an Ibis table (DuckDB, Spark), all of it or nothing, once under this `name`,
+    in a round of the collection.
 
     Reports are whole numbers where a report is one number, otherwise bytes as on the wire.  Small reports are counted
     where the table lives; others are streamed.  Nulls and whatever no owner can have sent are refused and counted.
@@ -43,7 +44,7 @@ def add_column(collector: Collector, table: ir.Table, column: str, name: str) ->
         raise SchemaError(f"column {column!r} holds {kind}; reports of {protocol.name} are {wanted}")
     trusted(table.get_backend())
     rows = isolated(table.select(report=table[column]), [])
-    return collector.add_counts(name, _pieces(protocol, rows, kind.is_binary()))
+    return collector.add_counts(name, _pieces(protocol, rows, kind.is_binary()), round)
 
 
 def _pieces(protocol: LocalProtocol, rows: ir.Table, binary: bool) -> Iterator[Counted]:

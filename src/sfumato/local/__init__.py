@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from sfumato.accounting.shuffling import shuffled
     from sfumato.bounds.minimax import certify_local
     from sfumato.local.choosing import Choice, choose, choose_mean, rank, rank_means
-    from sfumato.local.client import Budget, Client, SystemBits, decode_batch, encode_batch, join
+    from sfumato.local.client import (
+        Budget,
+        Client,
+        Randomized,
+        SystemBits,
+        decode_batch,
+        encode_batch,
+        join,
+        randomized,
+    )
     from sfumato.local.collection.collector import Collector, Receipt
     from sfumato.local.collection.declaration import Collection
     from sfumato.local.collection.doors import collect, estimate
@@ -54,7 +63,9 @@ _HOMES = {
     "sfumato.accounting.shuffling": ("shuffled",),
     "sfumato.bounds.minimax": ("certify_local",),
     "sfumato.local.choosing": ("Choice", "choose", "choose_mean", "rank", "rank_means"),
-    "sfumato.local.client": ("Budget", "Client", "SystemBits", "decode_batch", "encode_batch", "join"),
+    "sfumato.local.client": (
+        "Budget", "Client", "Randomized", "SystemBits", "decode_batch", "encode_batch", "join", "randomized",
+    ),
     "sfumato.local.collection.collector": ("Collector", "Receipt"),
     "sfumato.local.collection.declaration": ("Collection",),
     "sfumato.local.collection.doors": ("collect", "estimate"),
@@ -107,6 +118,7 @@ __all__ = [
     "Piecewise",
     "PrivUnit",
     "QuantileSearch",
+    "Randomized",
     "Ranges",
     "Rappor",
     "Reading",
@@ -135,6 +147,7 @@ __all__ = [
     "load_estimate",
     "mutual_information",
     "optimal_channel",
+    "randomized",
     "rank",
     "rank_means",
     "secure",

@@ -7,7 +7,6 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.local.collection.estimates import Estimate
-from sfumato.local.questions.ranges import Ranges
 from sfumato.report import marks
 from sfumato.report.answers import cost, decimals, spaced
 from sfumato.report.style import ACCENT, WIDTH, Chart, altair, styled
@@ -19,24 +18,29 @@ MOST_ORDERED = 400  # of more cells the first are drawn
 PICTURES = (".svg", ".png", ".html")
 
 
-def plot_estimate(estimate: Estimate, level: float = 0.95, *, consistent: bool = False) -> Any:
-    """Bars with error bars for frequencies, points for means, a line for a distribution (an Altair chart)."""
-    columns = estimate.columns(level, consistent=consistent)
+def plot_estimate(estimate: Estimate, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Any:
+    """Bars with error bars for frequencies, points for means, a line for a distribution (an Altair chart).
+
+    Where values are sorted or cut by size, intervals are joint: the largest of many estimates are not those of chance.
+    """
     protocol = estimate.collection.protocol
+    chosen = "mean" not in protocol.goal and not estimate.ordered and len(estimate.values) > 1
+    joint = joint or chosen
+    columns = estimate.columns(level, joint=joint, consistent=consistent)
     digits = decimals(columns, None) if "low" in columns else 3
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     for row in rows:
         row["cell"], row["shown"] = row["label"], spaced(row["estimate"], digits)
     note = [f"{estimate.reports:,} reports", cost(estimate.guarantee())]
-    note[1:1] = [f"{level:.0%} intervals"] if "low" in columns else []
+    note[1:1] = [f"{'joint ' if joint else ''}{level:.0%} intervals"] if "low" in columns else []
     title = "mean" if "mean" in protocol.goal else "share"
     if "low" not in columns:
         chart = _line(rows, title)
     elif len(rows) == 1:
         chart = marks.single(rows[0], title, (protocol.low, protocol.high), digits)  # type: ignore[attr-defined]
     else:
-        ordered = isinstance(protocol, Ranges)
-        if not ordered and title == "share":
+        ordered = estimate.ordered
+        if chosen:
             rows = sorted(rows, key=lambda row: -row["estimate"])
         most = MOST_ORDERED if ordered else MOST_CELLS
         if len(rows) > most:

@@ -3,6 +3,18 @@
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.client import Client
-from sfumato.local.client.wire import Batch, decode_batch, digest_of, encode_batch, join
+from sfumato.local.client.randomized import Randomized, randomized
+from sfumato.local.client.wire import Batch, decode_batch, encode_batch, header_of, join
 
-__all__ = ["Batch", "Budget", "Client", "SystemBits", "decode_batch", "digest_of", "encode_batch", "join"]
+__all__ = [
+    "Batch",
+    "Budget",
+    "Client",
+    "Randomized",
+    "SystemBits",
+    "decode_batch",
+    "encode_batch",
+    "header_of",
+    "join",
+    "randomized",
+]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import BudgetExceeded, LedgerError
+from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.files import locked, read, write
-from sfumato.local.client.wire import encode_batch
+from sfumato.local.client.randomized import Randomized
+from sfumato.local.client.wire import Declared, encode_batch
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Reports
 from sfumato.local.protocols.rappor import Rappor
@@ -23,25 +24,6 @@ from sfumato.privacy.guarantees import Approximate, Pure
 __all__ = ["Client"]
 
 FORMAT = "sfumato-memory/1"
-
-
-class Declared(Protocol):
-    """What a client needs of a collection (`collection.declaration.Collection`)."""
-
-    @property
-    def protocol(self) -> LocalProtocol:
-        """The protocol, with all its parameters."""
-        ...
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of its categories."""
-        ...
-
-    @property
-    def other(self) -> str | None:
-        """The label of unknown and missing values."""
-        ...
 
 
 class Client:
@@ -54,8 +36,9 @@ class Client:
     paid for (or its `key` was used before), the answer kept last is sent again: a value never decides whether a report
     is sent.
 
-    Made of a collection, it takes labels; made of a bare protocol, positions and numbers.  A value that is not of the
-    domain is refused before anything is spent or sent, unless the collection declares `other` (`protocols.owned`).
+    Made of a collection, it takes labels, and its messages count in that collection and round alone; made of a bare
+    protocol, it takes positions and numbers.  A value that is not of the domain is refused before anything is spent or
+    sent, unless the collection declares `other` (`protocols.owned`).
 
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> client = Client(GeneralizedResponse.calibrate(10, Pure(1.0)))
@@ -63,7 +46,7 @@ class Client:
     49
     """
 
-    __slots__ = ("_bits", "_memory", "_names", "budget", "protocol")
+    __slots__ = ("_bits", "_memory", "_names", "_source", "budget", "protocol")
 
     def __init__(
         self,
@@ -72,23 +55,31 @@ class Client:
         budget: Budget | None = None,
         bits: Bits | None = None,
     ) -> None:
-        self.protocol: LocalProtocol = source if isinstance(source, LocalProtocol) else source.protocol
+        self._source = source
+        try:
+            self.protocol: LocalProtocol = source if isinstance(source, LocalProtocol) else source.protocol
+        except AttributeError:
+            raise ParameterError(
+                f"source must be a collection (Collection.read reads its file) or a protocol, got {source!r}"
+            ) from None
         self._names = Names() if isinstance(source, LocalProtocol) else Names(source.labels, source.other)
         self.budget = budget
         self._memory = None if memory is None else Path(memory)
         self._bits: Bits = SystemBits() if bits is None else bits
 
-    def report(self, value: object, key: str | None = None) -> bytes:
-        """The message to send for a value of the domain; `key` names the round for the budget, once."""
+    def report(self, value: object, key: str | None = None, round: str | None = None) -> bytes:
+        """The message to send for a value of the domain, in a round; `key` names the report for the budget, once."""
+        if not isinstance(self._source, LocalProtocol):
+            self._source.address(round)  # a round that there is not costs nothing
         values = _single(self.protocol.owned(value, self._names))
         if self._memory is None:
             self._charge(self.protocol.guarantee(), key)
-            return self._message(self.protocol.randomize(values, self._bits))
+            return self._message(self.protocol.randomize(values, self._bits), round)
         with locked(self._memory):
             kept = self._kept(values, key)
         if isinstance(self.protocol, Rappor):
-            return self._message(self.protocol.fresh(np.asarray(kept, dtype=np.uint8), self._bits))
-        return self._message(kept)
+            return self._message(self.protocol.fresh(np.asarray(kept, dtype=np.uint8), self._bits), round)
+        return self._message(kept, round)
 
     def cost(self) -> Pure | Approximate:
         """What a new value costs."""
@@ -113,8 +104,8 @@ class Client:
             lines.append(f"At most {self.budget.limit!r} is spent in total; {self.budget.remaining()!r} remains.")
         return "\n".join(lines)
 
-    def _message(self, reports: Reports) -> bytes:
-        return encode_batch(self.protocol, reports)
+    def _message(self, reports: Reports, round: str | None) -> bytes:
+        return encode_batch(self._source, Randomized(self.protocol, reports), round=round)
 
     def _charge(self, claim: Pure | Approximate, key: str | None) -> None:
         if self.budget is not None:

@@ -1,8 +1,8 @@
 """The wire format of reports: a header of 48 bytes, then fixed-width records.  See docs/formats/reports.md.
 
-A batch names its protocol by digest, so that reports cannot be read with other parameters than they were made with, and
-itself by sixteen random bytes, so that a copy is recognized.  Those bytes are drawn afresh for each batch and tied to
-nothing else.  A relay that joins batches keeps the names as one token a report.
+A batch names what it belongs to (`binding`), so that reports are read with the parameters that they were made with and
+counted where they were meant to be, and itself by sixteen random bytes, so that a copy is recognized.  Those bytes are
+drawn afresh for each batch and tied to nothing else.  A relay that joins batches keeps the names as one token a report.
 """
 
 from __future__ import annotations
@@ -10,21 +10,46 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, ReportError
+from sfumato.local.client.binding import BOUND, UNBOUND, Address
+from sfumato.local.client.randomized import Randomized
 from sfumato.local.protocols.protocol import LocalProtocol, Reports
 
-__all__ = ["HEADER", "MAGIC", "VERSION", "Batch", "decode_batch", "digest_of", "encode_batch", "join"]
+__all__ = ["HEADER", "MAGIC", "Batch", "Declared", "Header", "decode_batch", "encode_batch", "header_of", "join"]
 
 MAGIC = b"SFLR"
-VERSION = 1
-HEADER = struct.Struct("<4sHH16s16sQ")  # magic, version, flags, digest of the protocol, name of the batch, count
+HEADER = struct.Struct("<4sHH16s16sQ")  # magic, version, flags, what it belongs to, name of the batch, count
 TOKENS = 1  # flag: sixteen bytes before each report
 NAME = 16  # bytes of a batch's name and of a token
 MOST = 1 << 40  # reports in one batch
+
+
+class Declared(Protocol):
+    """What a client needs of a collection (`collection.declaration.Collection`)."""
+
+    @property
+    def protocol(self) -> LocalProtocol:
+        """The protocol, with all its parameters."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of its categories."""
+        ...
+
+    @property
+    def other(self) -> str | None:
+        """The label of unknown and missing values."""
+        ...
+
+    def address(self, round: str | None = None) -> Address:
+        """What messages of a round carry; a collection of one round needs no name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,63 +64,112 @@ class Batch:
         return len(self.reports)
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first 48 bytes of a message, read."""
+
+    address: Address
+    flags: int
+    name: bytes
+    count: int
+
+    def width(self, protocol: LocalProtocol) -> int:
+        """The bytes of one record."""
+        return protocol.report_bytes + (NAME if self.flags & TOKENS else 0)
+
+
 def encode_batch(
-    protocol: LocalProtocol,
-    reports: Reports,
+    source: LocalProtocol | Declared,
+    reports: Randomized,
     name: bytes | None = None,
     tokens: npt.NDArray[np.uint8] | None = None,
+    round: str | None = None,
 ) -> bytes:
-    """Reports as bytes to send; without `name`, a fresh random one."""
+    """Reports as bytes to send, for a round of a collection; without `name`, under a fresh random one."""
+    protocol, to = _addressed(source, round)
+    if not isinstance(reports, Randomized):
+        raise ParameterError("reports must be what `randomized` draws from values; values are never sent as they are")
+    if reports.protocol != protocol:
+        raise ParameterError(f"reports were drawn by another {reports.protocol.name} than the one they are sent for")
     name = os.urandom(NAME) if name is None else name
     if len(name) != NAME:
         raise ParameterError(f"name must have {NAME} bytes, got {len(name)}")
-    payload, flags = protocol.encode(reports), 0
+    payload, flags = protocol.encode(reports.reports), 0
     if tokens is not None:
         if tokens.shape != (len(reports), NAME):
             raise ParameterError(f"tokens must have the shape ({len(reports)}, {NAME}), got {tokens.shape}")
         body = np.frombuffer(payload, dtype=np.uint8).reshape(len(reports), protocol.report_bytes)
         payload, flags = np.hstack([tokens.astype(np.uint8), body]).tobytes(), TOKENS
-    return HEADER.pack(MAGIC, VERSION, flags, protocol.digest, name, len(reports)) + payload
+    return HEADER.pack(MAGIC, to.version, flags, to.binding, name, len(reports)) + payload
 
 
-def decode_batch(protocol: LocalProtocol, message: bytes) -> Batch:
-    """The batch in a message; whatever `protocol` cannot have sent is refused, with the reason."""
-    flags, digest, name, count = _header(message)
-    if digest != protocol.digest:
+def decode_batch(source: LocalProtocol | Declared, message: bytes, round: str | None = None) -> Batch:
+    """The batch in a message; whatever this round of `source` cannot have got from an owner is refused, and why."""
+    protocol, to = _addressed(source, round)
+    head = header_of(message)
+    if head.address != to:
+        raise ReportError(_elsewhere(head.address, to, protocol))
+    width, body = head.width(protocol), message[HEADER.size :]
+    if head.count > MOST or len(body) != head.count * width:
         raise ReportError(
-            f"protocol differs: the batch was made by protocol {digest.hex()}, this is {protocol.name} "
-            f"{protocol.digest.hex()}; read it with the record it was made with"
-        )
-    width = protocol.report_bytes + (NAME if flags & TOKENS else 0)
-    body = message[HEADER.size :]
-    if count > MOST or len(body) != count * width:
-        raise ReportError(
-            f"length differs: {count} reports of {width} bytes were announced, {len(body)} bytes arrived; "
+            f"length differs: {head.count} reports of {width} bytes were announced, {len(body)} bytes arrived; "
             "the message is truncated or too long"
         )
     tokens = None
-    if flags & TOKENS:
-        table = np.frombuffer(body, dtype=np.uint8).reshape(count, width)
+    if head.flags & TOKENS:
+        table = np.frombuffer(body, dtype=np.uint8).reshape(head.count, width)
         tokens, body = table[:, :NAME].copy(), table[:, NAME:].tobytes()
     reports = protocol.decode(body)
-    wrong = int(np.count_nonzero(~protocol.valid(reports))) if count else 0
+    wrong = int(np.count_nonzero(~protocol.valid(reports))) if head.count else 0
     if wrong:
-        raise ReportError(f"reports out of range: {wrong} of {count} cannot have been sent by {protocol.name}")
-    return Batch(name, reports, tokens)
+        raise ReportError(f"reports out of range: {wrong} of {head.count} cannot have been sent by {protocol.name}")
+    return Batch(head.name, reports, tokens)
 
 
-def digest_of(message: bytes) -> bytes:
-    """Which protocol made a message."""
-    return _header(message)[1]
+def header_of(message: bytes) -> Header:
+    """The header of a message, checked."""
+    if len(message) < HEADER.size:
+        raise ReportError(f"message is truncated: {len(message)} bytes, a header alone has {HEADER.size}")
+    magic, version, flags, binding, name, count = HEADER.unpack_from(message)
+    if magic != MAGIC:
+        raise ReportError(f"message does not begin with {MAGIC.decode()}: these are no reports")
+    if version not in (UNBOUND, BOUND):
+        raise ReportError(f"version {version} is unknown; this reads versions {UNBOUND} and {BOUND}")
+    if flags & ~TOKENS:
+        raise ReportError(f"flags {flags:#x} are unknown; this reads versions {UNBOUND} and {BOUND}")
+    return Header(Address(version, binding), flags, name, count)
 
 
-def join(protocol: LocalProtocol, messages: list[bytes]) -> bytes:
-    """Batches as one, with a token for each report: what a relay sends on, shuffled if it wants to."""
-    batches = [decode_batch(protocol, message) for message in messages]
+def join(source: LocalProtocol | Declared, messages: list[bytes], round: str | None = None) -> bytes:
+    """Batches of one round as one, with a token for each report: what a relay sends on, shuffled if it wants to."""
+    batches = [decode_batch(source, message, round) for message in messages]
     if not batches:
         raise ParameterError("messages must hold at least one batch")
     tokens = [_tokens(batch) for batch in batches]
-    return encode_batch(protocol, np.concatenate([b.reports for b in batches]), None, np.concatenate(tokens))
+    together = Randomized(_addressed(source, round)[0], np.concatenate([batch.reports for batch in batches]))
+    return encode_batch(source, together, None, np.concatenate(tokens), round)
+
+
+def _addressed(source: LocalProtocol | Declared, round: str | None) -> tuple[LocalProtocol, Address]:
+    """The protocol, and what its messages carry: those of a bare protocol name it alone."""
+    if isinstance(source, LocalProtocol):
+        return source, Address(UNBOUND, source.digest)
+    return source.protocol, source.address(round)
+
+
+def _elsewhere(found: Address, wanted: Address, protocol: LocalProtocol) -> str:
+    if found.version != wanted.version:
+        how = "names its protocol alone" if found.version == UNBOUND else "belongs to a round of a collection"
+        return f"version differs: the batch is of version {found.version}, which {how}; {wanted.version} is read here"
+    if wanted.version == BOUND:
+        return (
+            f"collection differs: the batch was made for {found.binding.hex()}, this round is {wanted.binding.hex()}; "
+            "it belongs to another collection, another version of this one, or another round"
+        )
+    return (
+        f"protocol differs: the batch was made by protocol {found.binding.hex()}, this is {protocol.name} "
+        f"{protocol.digest.hex()}; read it with the record it was made with"
+    )
 
 
 def _tokens(batch: Batch) -> npt.NDArray[np.uint8]:
@@ -104,17 +178,3 @@ def _tokens(batch: Batch) -> npt.NDArray[np.uint8]:
     if len(batch) != 1:
         raise ReportError("only batches of one report, or with tokens, can be joined: a report would lose its name")
     return np.frombuffer(batch.name, dtype=np.uint8).reshape(1, NAME)
-
-
-def _header(message: bytes) -> tuple[int, bytes, bytes, int]:
-    """Flags, digest, name and count, checked."""
-    if len(message) < HEADER.size:
-        raise ReportError(f"message is truncated: {len(message)} bytes, a header alone has {HEADER.size}")
-    magic, version, flags, digest, name, count = HEADER.unpack_from(message)
-    if magic != MAGIC:
-        raise ReportError(f"message does not begin with {MAGIC.decode()}: these are no reports")
-    if version != VERSION:
-        raise ReportError(f"version {version} is unknown; this reads version {VERSION}")
-    if flags & ~TOKENS:
-        raise ReportError(f"flags {flags:#x} are unknown; this reads version {VERSION}")
-    return flags, digest, name, count

@@ -1,7 +1,8 @@
 """The collector: reads messages, refuses what cannot be true, folds the rest into a tally, and forgets them.
 
 A message is acknowledged (`add` returns) only when its effect is on disk; sent again, it is recognized and answered
-with its first receipt.  So nothing acknowledged is lost and nothing counts twice, whenever the process dies.
+with its first receipt.  So nothing acknowledged is lost and nothing counts twice, whenever the process dies.  It counts
+in the round that it names, however late it comes, until that round is closed.
 What the collector keeps: tallies, counts of refusals, and marks of the random names of messages.  It keeps no
 report, no order, no time and no sender; whatever carries the messages (addresses, times) must be dropped before it.
 """
@@ -19,14 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, ReportError
-from sfumato.local.client.wire import HEADER, MAGIC, VERSION, Batch, decode_batch
+from sfumato.local.client.binding import UNBOUND, Address
+from sfumato.local.client.wire import HEADER, MAGIC, Batch, decode_batch, header_of
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate
-from sfumato.local.collection.journal import Folded, Incoming, Journal, Round
+from sfumato.local.collection.journal import CLOSED, Folded, Incoming, Journal
+from sfumato.local.collection.rounds import Round
 from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
-__all__ = ["REASONS", "Collector", "Receipt", "reason_for"]
+__all__ = ["REASONS", "Collector", "Receipt"]
 
 WORTHWHILE = 1 << 16  # reports from which loading and compiling, seconds once a process, pays
 
@@ -34,10 +37,12 @@ REASONS = {  # what is refused, and whether it is counted in reports or in messa
     "not reports": "messages",
     "wrong version": "messages",
     "another protocol": "messages",
+    "another collection": "messages",
+    "too many reports": "messages",
     "wrong length": "messages",
     "out of range": "messages",
     "repeated batch": "messages",
-    "reused batch id": "messages",
+    CLOSED: "messages",
     "repeated report": "reports",
     "no report": "reports",
 }
@@ -54,27 +59,37 @@ class Receipt:
 
 
 class Collector:
-    """A collection and its journal; `path` is the journal's file, made if missing."""
+    """A collection and its journal; `path` is the journal's file, made if missing.
 
-    __slots__ = ("_key", "collection", "journal")
+    `most` limits the reports of one message.  Where devices send by themselves it is 1, so that nobody votes twice in
+    one message; a relay joins many.
+    """
 
-    def __init__(self, collection: Collection, path: str | os.PathLike[str]) -> None:
-        self.collection = collection
+    __slots__ = ("_addresses", "_key", "collection", "journal", "most")
+
+    def __init__(self, collection: Collection, path: str | os.PathLike[str], most: int | None = None) -> None:
+        self.collection, self.most = collection, most
         self._key = bytes.fromhex(collection.digest)
-        self.journal = Journal.open(path, collection.digest, collection.protocol.cells)
+        self._addresses: dict[Address, str | None] = (
+            {collection.address(name): name for name in collection.rounds}
+            if collection.bound
+            else {collection.address(): None}
+        )
+        names = collection.rounds if collection.bound else ()
+        self.journal = Journal.open(path, collection.digest, collection.protocol.cells, names)
 
     @classmethod
-    def open(cls, declaration: str | Path, path: str | Path | None = None) -> Collector:
+    def open(cls, declaration: str | Path, path: str | Path | None = None, most: int | None = None) -> Collector:
         """The collector of a declared collection; the journal lies beside it unless `path` says where."""
         source = Path(declaration)
-        return cls(Collection.read(source), source.with_suffix(".journal") if path is None else path)
+        return cls(Collection.read(source), source.with_suffix(".journal") if path is None else path, most)
 
     def __repr__(self) -> str:
         return f"Collector({self.collection.name!r}, {str(self.journal.path)!r})"
 
     @property
     def state(self) -> Round:
-        """The latest round: reports, tally, refusals."""
+        """The only round, or the latest that has anything in it: reports, tally, refusals."""
         return self.journal.round()
 
     def add(self, message: bytes) -> Receipt:
@@ -91,12 +106,15 @@ class Collector:
             self.journal.refuse(reason, count)
         return [part if isinstance(part, Receipt) else _receipt(next(folded)) for part in found]
 
-    def add_counts(self, name: str, pieces: Iterable[tuple[Reports, npt.NDArray[np.int64], int]]) -> Receipt:
+    def add_counts(
+        self, name: str, pieces: Iterable[tuple[Reports, npt.NDArray[np.int64], int]], round: str | None = None
+    ) -> Receipt:
         """Take in reports, how often each occurs and how many rows were none, from a source called `name`, in one step.
 
         This is the door for tables that were collected elsewhere: no tokens, so only the name is recognized again.
         """
         protocol = self.collection.protocol
+        named = self._addresses[self.collection.address(round)]
         total, reports, wrong = np.zeros(protocol.cells, dtype=np.int64), 0, 0
         for values, counts, unreadable in pieces:
             good = protocol.valid(values)
@@ -104,41 +122,48 @@ class Collector:
             reports += int(counts[good].sum())
             wrong += unreadable + int(counts[~good].sum())
         refused = {"no report": wrong} if wrong else {}
-        mark, content = self._mark(name.encode()), hashlib.blake2b(total.tobytes(), digest_size=16).digest()
-        (folded,) = self.journal.fold([Incoming(mark, content, (), lambda _: (reports, total), refused)])
+        mark = self._mark(name.encode())
+        (folded,) = self.journal.fold([Incoming(mark, (), lambda _: (reports, total), refused, named)])
         return _receipt(folded)
 
     def merge(self, other: Collector) -> Receipt:
-        """Take in another collector's open round, once; the other one is frozen."""
+        """Take in all rounds of another collector, once; the other one is frozen."""
         if other.collection.digest != self.collection.digest:
             raise CollectionError(
                 f"{other.collection.name!r} is not the same collection; pieces must share the declaration"
             )
         return _receipt(self.journal.merge(other.journal))
 
-    def close(self, forget: bool = False) -> Estimate:
-        """End the round and open the next; with `forget` the marks of all messages are erased, too.
+    def close(self, round: str | None = None, *, forget: bool = False) -> Round:
+        """End a round, for good: its tally stays, and what tells its messages apart is erased.  Closing again is idle.
 
-        Forget when no message can still be under way: afterwards a replay of an earlier round would be counted.
+        In a collection without declared rounds (formats 1 and 2) the next round opens, and names of messages stay known
+        unless `forget` erases them: then a replay of an earlier round would be counted.
         """
-        return self._estimate(self.journal.close(forget))
+        if self.collection.bound:
+            return self.journal.close(self._addresses[self.collection.address(round)])
+        return self.journal.close(None, forget)
 
-    def estimate(self, number: int | None = None) -> Estimate:
-        """What a round says so far; the latest unless a number is given."""
-        return self._estimate(self.journal.round(number))
-
-    def _estimate(self, found: Round) -> Estimate:
+    def estimate(self, round: str | None = None) -> Estimate:
+        """What a round says so far; without a name the only one, or the latest that has anything in it."""
+        found = self.journal.round(None if round is None else str(round))
         if not found.reports:
-            raise ParameterError(f"round {found.number} of {self.collection.name!r} has no reports yet; add some first")
-        return Estimate(self.collection, found.number, found.reports, found.tally, dict(found.refused))
+            raise ParameterError(f"round {found.name} of {self.collection.name!r} has no reports yet; add some first")
+        return Estimate(self.collection, found.name, found.reports, found.tally, dict(found.refused))
 
     def _examined(self, message: bytes) -> Receipt | Incoming:
         """What is wrong with a message, or what there is to fold."""
-        protocol = self.collection.protocol
+        if not isinstance(message, bytes | bytearray | memoryview):
+            raise ParameterError(f"a message is bytes, got {type(message).__name__}; add_file reads files of messages")
+        held, protocol = bytes(message), self.collection.protocol
         try:
-            batch = decode_batch(protocol, bytes(message))
+            head = header_of(held)
+            named = self._addresses.get(head.address)
+            if self.most is not None and head.count > self.most:
+                raise ReportError(f"too many reports: {head.count} in one message, at most {self.most} are taken here")
+            batch = decode_batch(self.collection, held, named if head.address in self._addresses else self._any())
         except ReportError as error:
-            return Receipt(0, {reason_for(protocol, message): 1}, words=str(error))
+            return Receipt(0, {self.reason_for(held): 1}, words=str(error))
         names, first, copies = _names(batch)
         reports = batch.reports if not len(copies) else np.delete(batch.reports, copies, axis=0)
         whole = _tally(protocol, reports)
@@ -147,9 +172,33 @@ class Collector:
             fresh = whole - _tally(protocol, batch.reports[first[replays]]) if len(replays) else whole
             return len(reports) - len(replays), fresh
 
-        content = hashlib.blake2b(message, digest_size=16).digest()
         refused = {"repeated report": len(copies)} if len(copies) else {}
-        return Incoming(self._mark(batch.name), content, [self._mark(name) for name in names], settle, refused)
+        return Incoming(self._mark(batch.name), [self._mark(name) for name in names], settle, refused, named)
+
+    def _any(self) -> str | None:
+        """Some round, to say what messages of this collection carry."""
+        return next(iter(self._addresses.values()))
+
+    def knows(self, address: Address) -> bool:
+        """Whether messages that carry this belong to a round of the collection."""
+        return address in self._addresses
+
+    def reason_for(self, message: bytes) -> str:
+        """Why a message is refused, as one of `REASONS`."""
+        if len(message) < HEADER.size:
+            return "wrong length" if message[: len(MAGIC)] == MAGIC else "not reports"
+        if message[: len(MAGIC)] != MAGIC:
+            return "not reports"
+        try:
+            head = header_of(message)
+        except ReportError:
+            return "wrong version"
+        if head.address not in self._addresses:
+            return "another protocol" if head.address.version == UNBOUND else "another collection"
+        if self.most is not None and head.count > self.most:
+            return "too many reports"
+        whole = HEADER.size + head.count * head.width(self.collection.protocol)
+        return "wrong length" if len(message) != whole else "out of range"
 
     def _mark(self, name: bytes) -> bytes:
         return hashlib.blake2b(name, digest_size=16, key=self._key).digest()
@@ -174,21 +223,6 @@ def weighted_tally(protocol: LocalProtocol, reports: Reports, counts: npt.NDArra
             total += _tally(protocol, reports[rows]) << digit
         digit += 1
     return total
-
-
-def reason_for(protocol: LocalProtocol, message: bytes) -> str:
-    """Why a message is refused, as one of `REASONS`: a pure function, for any door that receives messages."""
-    if len(message) < HEADER.size:
-        return "wrong length" if message[: len(MAGIC)] == MAGIC else "not reports"
-    magic, version, flags, digest, _, count = HEADER.unpack_from(message)
-    if magic != MAGIC:
-        return "not reports"
-    if version != VERSION or flags & ~1:
-        return "wrong version"
-    if digest != protocol.digest:
-        return "another protocol"
-    width = protocol.report_bytes + (16 if flags else 0)
-    return "wrong length" if len(message) != HEADER.size + count * width else "out of range"
 
 
 Places = npt.NDArray[np.intp]

@@ -9,20 +9,39 @@ from pathlib import Path
 from sfumato.errors import SfumatoError
 from sfumato.storage import DatabaseKind, clear_drafts
 
-__all__ = ["JOURNAL", "NEW_ROUND", "CollectionError", "create"]
+__all__ = ["JOURNAL", "CollectionError", "create", "renewed"]
 
-FORMAT = 1
+FORMAT, EARLIER = 2, 1
 
+ROUNDS = """CREATE TABLE rounds (
+  round INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, closed INTEGER NOT NULL, reports INTEGER NOT NULL,
+  tally BLOB NOT NULL, refused TEXT NOT NULL
+)"""
+BATCHES = """CREATE TABLE batches (
+  round INTEGER NOT NULL, mark BLOB NOT NULL, receipt TEXT NOT NULL, PRIMARY KEY (round, mark)
+) WITHOUT ROWID"""
+TOKENS = "CREATE TABLE tokens (round INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY (round, mark)) WITHOUT ROWID"
 SCHEMA = (
     "CREATE TABLE terms (digest TEXT NOT NULL, piece BLOB NOT NULL, frozen INTEGER NOT NULL)",
-    """CREATE TABLE rounds (
-  round INTEGER PRIMARY KEY, closed INTEGER NOT NULL, reports INTEGER NOT NULL,
-  tally BLOB NOT NULL, refused TEXT NOT NULL
-)""",
-    "CREATE TABLE batches (mark BLOB PRIMARY KEY, content BLOB NOT NULL, receipt TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE tokens (mark BLOB PRIMARY KEY) WITHOUT ROWID",
+    ROUNDS,
+    BATCHES,
+    TOKENS,
 )
-NEW_ROUND = "INSERT INTO rounds VALUES (?, 0, 0, ?, '{}')"
+RENEWING = (  # rounds had numbers only, and marks of a message's bytes stood beside that of its name
+    "ALTER TABLE rounds RENAME TO earlier_rounds",
+    "ALTER TABLE batches RENAME TO earlier_batches",
+    "ALTER TABLE tokens RENAME TO earlier_tokens",
+    ROUNDS,
+    BATCHES,
+    TOKENS,
+    "INSERT INTO rounds SELECT round, CAST(round AS TEXT), closed, reports, tally, refused FROM earlier_rounds",
+    "INSERT INTO batches SELECT 0, mark, receipt FROM earlier_batches",
+    "INSERT INTO tokens SELECT 0, mark FROM earlier_tokens",
+    "DROP TABLE earlier_rounds",
+    "DROP TABLE earlier_batches",
+    "DROP TABLE earlier_tokens",
+    f"PRAGMA user_version = {FORMAT}",
+)
 
 
 class CollectionError(SfumatoError):
@@ -32,7 +51,7 @@ class CollectionError(SfumatoError):
 JOURNAL = DatabaseKind(
     noun="journal",
     application=0x5346524A,  # "SFRJ"
-    formats=(FORMAT,),
+    formats=(EARLIER, FORMAT),
     error=CollectionError,
     absent="check the path",
     foreign=f"of reports in format {FORMAT}",
@@ -42,18 +61,30 @@ JOURNAL = DatabaseKind(
     settings=(
         "PRAGMA temp_store = MEMORY",
         "PRAGMA cache_spill = OFF",  # a spill waits for the disk; a message fits in memory
+        "PRAGMA secure_delete = ON",  # marks that are erased are gone from the file
     ),
 )
 
 
-def create(path: Path, digest: str, tally: bytes) -> None:
+def create(path: Path, digest: str) -> None:
     """Put a new journal in place whole, unless one appeared meanwhile."""
 
     def fill(connection: sqlite3.Connection) -> None:
         for statement in SCHEMA:
             connection.execute(statement)
         connection.execute("INSERT INTO terms VALUES (?, ?, 0)", (digest, secrets.token_bytes(16)))
-        connection.execute(NEW_ROUND, (1, tally))
 
     clear_drafts(path.parent)
     JOURNAL.create(path, FORMAT, fill)
+
+
+def renewed(path: Path) -> None:
+    """Bring a journal of an earlier format to this one, in one step."""
+    with JOURNAL.reading(path) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == FORMAT:
+        return
+    with JOURNAL.writing(path) as connection:
+        if connection.execute("PRAGMA user_version").fetchone() == (EARLIER,):
+            for statement in RENEWING:
+                connection.execute(statement)

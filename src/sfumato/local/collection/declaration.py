@@ -1,7 +1,7 @@
-"""What is collected, declared once and in public: a name, a protocol with all its parameters, and labels.
+"""What is collected, declared once and in public: a name, a version, a protocol in full, labels and rounds.
 
-Clients, collectors and analysts read the same file (TOML by hand, or JSON as `save` writes it).  Its digest binds a
-journal to it.  One owner sends one report a round; `docs/formats/collection.md` has the layout.
+Clients, collectors and analysts read the same file (TOML by hand, or JSON as `save` writes it).  Its digest binds
+journals and messages to it.  One owner sends one report a round; `docs/formats/collection.md` has the layout.
 """
 
 from __future__ import annotations
@@ -15,27 +15,33 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.local.client.binding import UNBOUND, Address, address, declared_digest, texts
 from sfumato.local.interactive.quantiles import Threshold
 from sfumato.local.interactive.strings import Prefixes
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.questions import QUESTIONS, question_from
+from sfumato.local.questions.marginals import Marginals
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.records import digest, readable
 
-__all__ = ["FORMAT", "WITH_OTHER", "Collection"]
+__all__ = ["FORMAT", "Collection"]
 
-FORMAT = "sfumato-collection/1"
-WITH_OTHER = "sfumato-collection/2"  # the same with a part `other`; one that declares none is written as before
+FORMAT = "sfumato-collection/3"
+EARLIER = "sfumato-collection/1"  # its messages name the protocol alone, and its rounds are counted
+WITH_OTHER = "sfumato-collection/2"  # the same with a part `other`
 LONGEST = 200  # characters of a name
+MOST_ROUNDS = 10_000
 CHANNELS: dict[str, type[Threshold | Prefixes]] = {kind.name: kind for kind in (Threshold, Prefixes)}
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """One protocol under one name; `labels` are the public names of what it estimates, in order.
+    """One protocol under one name and version; `labels` are the public names of what it estimates, in order.
 
     `other` is the label that a client gives to a value that is none of them, or missing; without it such a value is
-    refused where it is.
+    refused where it is.  `rounds` are the names of all rounds there will be, such as days; a report counts in its own
+    round alone.  `salt` tells collections apart that are declared alike.  `bound` is false of collections that were
+    declared before messages named them (formats 1 and 2).
 
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> pets = Collection("pets", GeneralizedResponse.calibrate(3, Pure(1.0)), ("cat", "dog", "other"))
@@ -47,51 +53,103 @@ class Collection:
     protocol: LocalProtocol
     labels: tuple[str, ...] = ()
     other: str | None = None
+    version: str = "1"
+    rounds: tuple[str, ...] = ("1",)
+    salt: str = ""
+    bound: bool = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and 0 < len(self.name.strip()) <= LONGEST):
+        if not (_text(self.name) and 0 < len(self.name.strip()) <= LONGEST):
             raise ParameterError(f"name must be a text of 1 to {LONGEST} characters that says what is collected")
-        if not all(isinstance(label, str) for label in self.labels):
-            raise ParameterError("labels must be texts")
-        if len(set(self.labels)) != len(self.labels):
-            raise ParameterError("labels must be different from each other")
-        expected = getattr(self.protocol, "k", len(self.labels))
-        if self.labels and self.protocol.goal == "frequencies" and len(self.labels) != expected:
-            raise ParameterError(f"labels must name all {expected} categories, got {len(self.labels)}")
+        if not isinstance(self.protocol, LocalProtocol):
+            raise ParameterError(
+                f"protocol must be a local protocol or question, such as `choose` finds, not {type(self.protocol)}"
+            )
+        for part in ("labels", "rounds"):
+            _names(part, getattr(self, part))
+        expected = _expected(self.protocol)
+        if self.labels and len(self.labels) not in expected:
+            named = " or ".join(map(str, sorted(expected))) or "no"
+            what = "attributes" if isinstance(self.protocol, Marginals) else "categories"
+            of = f"all {named} {what}" if self.protocol.goal in ("frequencies", "tables") else f"{named} estimates"
+            raise ParameterError(f"labels must name {of} of {self.protocol.name!r}, got {len(self.labels)}")
         if self.other is not None and (self.other not in self.labels or self.protocol.goal != "frequencies"):
             raise ParameterError("other must be one of the labels, of a protocol for categories or sets")
+        if not (0 < len(self.rounds) <= MOST_ROUNDS):
+            raise ParameterError(f"rounds must name from 1 to {MOST_ROUNDS:,} rounds, got {len(self.rounds):,}")
+        for part, most in (("version", LONGEST), ("salt", LONGEST)):
+            if not _text(getattr(self, part)) or len(getattr(self, part)) > most:
+                raise ParameterError(f"{part} must be a text of at most {most} characters")
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the declaration."""
-        return digest(self.to_record())
+        """SHA-256 of the declaration, which binds journals and messages to it."""
+        record = self._record()
+        return declared_digest(record) if self.bound else digest(record)
+
+    def address(self, round: str | None = None) -> Address:
+        """What messages of a round carry; a collection of one round needs no name."""
+        if not self.bound:
+            return Address(UNBOUND, self.protocol.digest)
+        if round is None and len(self.rounds) > 1:
+            raise ParameterError(
+                f"round must name one of the {len(self.rounds)} rounds of {self.name!r}, such as {self.rounds[0]!r}"
+            )
+        named = self.rounds[0] if round is None else round
+        if named not in self.rounds:
+            raise ParameterError(f"{self.name!r} declares no round {round!r}; {_listed(self.rounds)}")
+        return address(self.digest, named)
 
     def guarantee(self) -> Pure | Approximate:
         """What one report costs its owner."""
         return self.protocol.guarantee()
 
     def to_record(self) -> dict[str, Any]:
-        """Plain values."""
-        held = {"name": self.name, "labels": list(self.labels), "protocol": self.protocol.to_record()}
-        return {"format": FORMAT, **held} if self.other is None else {"format": WITH_OTHER, **held, "other": self.other}
+        """Plain values; numbers are texts, so that every language hashes the same bytes."""
+        return {**self._record(), "digest": self.digest} if self.bound else self._record()
+
+    def _record(self) -> dict[str, Any]:
+        other = {} if self.other is None else {"other": self.other}
+        if not self.bound:
+            held = {"name": self.name, "labels": list(self.labels), "protocol": self.protocol.to_record()}
+            return {"format": WITH_OTHER if other else EARLIER, **held, **other}
+        terms = {"version": self.version, "salt": self.salt, "rounds": list(self.rounds), "labels": list(self.labels)}
+        return {"format": FORMAT, "name": self.name, **terms, **other, "protocol": texts(self.protocol.to_record())}
 
     @classmethod
     def from_record(cls, record: object) -> Collection:
         """What `to_record` wrote, or a person with `epsilon` in place of a protocol's inner parameters."""
-        if not isinstance(record, dict) or record.get("format") not in (FORMAT, WITH_OTHER):
+        if not isinstance(record, dict) or record.get("format") not in (EARLIER, WITH_OTHER, FORMAT):
             raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
-        parts = {"format", "name", "labels", "protocol"} | ({"other"} if record["format"] == WITH_OTHER else set())
+        parts = {"format", "name", "labels", "protocol"}
+        parts |= {"other"} if record["format"] != EARLIER else set()
+        parts |= {"version", "salt", "rounds", "digest"} if record["format"] == FORMAT else set()
         extra = record.keys() - parts
         if extra or not isinstance(record.get("protocol"), dict):
             raise SchemaError(
                 f"a collection of this format has {', '.join(sorted(parts))}; not {', '.join(sorted(extra)) or 'less'}"
             )
-        held = record.get("labels", [])
-        if not isinstance(held, list) or not isinstance(record["protocol"].get("type"), str):
+        labels, rounds = record.get("labels", []), record.get("rounds", ["1"])
+        if not isinstance(labels, list) or not isinstance(record["protocol"].get("type"), str):
             raise SchemaError("labels must be a list of names, and a protocol needs a type, its name")
-        labels = tuple(str(label) for label in held)
-        protocol = _protocol(dict(record["protocol"]), len(labels))
-        return cls(record.get("name", ""), protocol, labels, record.get("other"))
+        if not isinstance(rounds, list):
+            raise SchemaError("rounds must be a list of names, such as days")
+        found = cls(
+            record.get("name", ""),
+            _protocol(dict(record["protocol"]), len(labels)),
+            tuple(str(label) for label in labels),
+            record.get("other"),
+            str(record.get("version", "1")),
+            tuple(str(name) for name in rounds),
+            str(record.get("salt", "")),
+            record["format"] == FORMAT,
+        )
+        if record.get("digest", found.digest) != found.digest:
+            raise SchemaError(
+                "the collection's digest is not that of its other parts: it was changed after it was saved; "
+                "give changed terms another version, and leave out the digest to declare them anew"
+            )
+        return found
 
     @classmethod
     def read(cls, path: str | Path) -> Collection:
@@ -113,6 +171,34 @@ class Collection:
             raise ParameterError(f"a collection is saved as .json, not {target.suffix!r}")
         target.write_text(readable(self.to_record()), encoding="utf-8")
         return target
+
+
+def _text(value: object) -> bool:
+    """Whether this is a text that can be written as UTF-8."""
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _names(part: str, names: object) -> None:
+    if not isinstance(names, tuple) or not all(_text(name) and (name or part == "labels") for name in names):
+        raise ParameterError(f"{part} must be texts, in a tuple")
+    if len(set(names)) != len(names):
+        raise ParameterError(f"{part} must be different from each other")
+
+
+def _expected(protocol: LocalProtocol) -> set[int]:
+    """How many labels a protocol can have, if any."""
+    if isinstance(protocol, Marginals):
+        return {len(protocol.sizes)}
+    if protocol.goal == "frequencies":
+        return {int(getattr(protocol, "k", protocol.cells))}
+    if protocol.goal == "means":
+        return {len(protocol.estimate(protocol.tally(protocol.outputs()[:0]), 1))}
+    return {1} if protocol.goal == "mean" else set()
+
+
+def _listed(rounds: tuple[str, ...]) -> str:
+    few = ", ".join(map(repr, rounds[:3]))
+    return f"its rounds are {few}" + (f" and {len(rounds) - 3} more" if len(rounds) > 3 else "")
 
 
 def _protocol(record: dict[str, Any], labels: int) -> LocalProtocol:

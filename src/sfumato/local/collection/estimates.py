@@ -24,6 +24,7 @@ from sfumato.local.protocols.protocol import Floats, Tally
 from sfumato.local.protocols.square import SquareWave
 from sfumato.local.questions.limits import checked_level
 from sfumato.local.questions.marginals import Marginals
+from sfumato.local.questions.ranges import Ranges
 from sfumato.local.questions.sets import Sets
 from sfumato.privacy.guarantees import Approximate, Pure, to_record
 from sfumato.queries.linear.simplex import projected
@@ -32,7 +33,7 @@ from sfumato.visible import visible
 
 __all__ = ["FORMAT", "Estimate", "load_estimate"]
 
-FORMAT = "sfumato-estimate/1"
+FORMAT, EARLIER = "sfumato-estimate/2", "sfumato-estimate/1"  # rounds have names; they were counted
 FIRST, FEW = 10, 3  # estimates that are shown in a table, and in a line
 UNIT = "what any one owner's value was"
 
@@ -42,7 +43,7 @@ class Estimate(Shown, Framed):
     """The reports of one round, read: `values` are unbiased, `interval` covers, `consistent` adds up."""
 
     collection: Collection
-    round: int
+    round: str
     reports: int
     tally: Tally
     refused: dict[str, int]
@@ -154,11 +155,11 @@ class Estimate(Shown, Framed):
     def __repr__(self) -> str:
         values = ", ".join(f"{value:.4g}" for value in self.values[:FEW])
         answer = f"{values}, …" if len(self.values) > FEW else values
-        told = f"round={self.round}, reports={self.reports}, {self.guarantee()!r}"
+        told = f"round={self.round!r}, reports={self.reports}, {self.guarantee()!r}"
         return f"Estimate({self.collection.name!r}: {answer}, {told})"
 
-    def to_record(self) -> dict[str, Any]:
-        """The whole estimate as plain values; documented in docs/formats/collection.md."""
+    def to_record(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> dict[str, Any]:
+        """The whole estimate as plain values, its table as asked for; documented in docs/formats/collection.md."""
         return {
             "format": FORMAT,
             "collection": self.collection.to_record(),
@@ -170,39 +171,54 @@ class Estimate(Shown, Framed):
             "guarantee_in_words": self.guarantee().words().format(unit=UNIT),
             "certificate": self.certificate().to_record(),
             "certificate_in_words": self.certificate().words(),
-            "table": self.columns(),
-            "table_level": 0.95,
+            "table": self.columns(level, joint=joint, consistent=consistent),
+            "table_level": level,
+            "table_joint": joint,
+            "table_consistent": consistent,
         }
 
     @classmethod
     def from_record(cls, record: object) -> Estimate:
         """What `to_record` wrote; other formats, and tallies that cannot belong to the protocol, are refused."""
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
+        if not isinstance(record, dict) or record.get("format") not in (FORMAT, EARLIER):
             raise SchemaError(f"this is not an estimate of format {FORMAT}; it may come from another version")
         collection = Collection.from_record(record.get("collection"))
         try:
             tally = np.array(record["tally"], dtype=np.int64)
-            number, reports = int(record["round"]), int(record["reports"])
+            name, reports = _round(record["round"]), int(record["reports"])
             refused = {str(reason): int(count) for reason, count in record["refused"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            raise SchemaError("an estimate needs round, reports, tally and refused as whole numbers") from None
+            raise SchemaError("an estimate needs a round, and reports, tally and refused as whole numbers") from None
         if tally.shape != (collection.protocol.cells,) or reports < 1:
             raise SchemaError(f"the tally of this collection has {collection.protocol.cells} entries; this one differs")
-        return cls(collection, number, reports, tally, refused)
+        return cls(collection, name, reports, tally, refused)
 
-    def plot(self, level: float = 0.95, *, consistent: bool = False) -> Any:
-        """A picture of the estimates with their intervals (an Altair chart)."""
+    @property
+    def ordered(self) -> bool:
+        """Whether its values have an order of their own; others are shown by size."""
+        return isinstance(self.collection.protocol, Ranges)
+
+    def plot(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Any:
+        """A picture of the estimates with their intervals (an Altair chart); joint ones wherever it sorts or cuts."""
         from sfumato.report.local import plot_estimate
 
-        return plot_estimate(self, level, consistent=consistent)
+        return plot_estimate(self, level, joint=joint, consistent=consistent)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Path:
         """Write the record as JSON."""
         target = Path(path)
         if target.suffix != ".json":
             raise ParameterError(f"an estimate is saved as .json, not {target.suffix!r}")
-        target.write_text(readable(self.to_record()), encoding="utf-8")
+        record = self.to_record(level, joint=joint, consistent=consistent)
+        target.write_text(readable(record), encoding="utf-8")
         return target
+
+
+def _round(name: object) -> str:
+    """The name of a round; counted ones have numbers."""
+    if isinstance(name, str) or (isinstance(name, int) and not isinstance(name, bool)):
+        return str(name)
+    raise ValueError("a round has a name")
 
 
 def load_estimate(path: str | Path) -> Estimate:

@@ -6,10 +6,9 @@ import mmap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sfumato.errors import SchemaError
-from sfumato.local.client.wire import HEADER
-from sfumato.local.collection.collector import Collector, Receipt, reason_for
-from sfumato.local.protocols.protocol import LocalProtocol
+from sfumato.errors import ReportError, SchemaError
+from sfumato.local.client.wire import HEADER, MAGIC, Header, header_of
+from sfumato.local.collection.collector import Collector, Receipt
 
 __all__ = ["add_file", "messages"]
 
@@ -17,7 +16,7 @@ TOGETHER = 4096  # small messages that wait for the disk together
 
 
 def add_file(collector: Collector, path: str | Path, seen: Callable[[int], None] = lambda size: None) -> list[Receipt]:
-    """Take in every message of a file; `seen` is told how many bytes are done."""
+    """Take in every message of a file; `seen` is told how many bytes are done.  An empty file has no receipts."""
     found: list[Receipt] = []
     waiting: list[bytes] = []
     size = 0
@@ -28,7 +27,7 @@ def add_file(collector: Collector, path: str | Path, seen: Callable[[int], None]
             seen(sum(map(len, waiting)))
             waiting.clear()
 
-    for message in messages(path, collector.collection.protocol):
+    for message in messages(path, collector):
         waiting.append(message)
         size += len(message)
         if len(waiting) >= TOGETHER or size >= 1 << 24:
@@ -38,25 +37,53 @@ def add_file(collector: Collector, path: str | Path, seen: Callable[[int], None]
     return found
 
 
-def messages(path: str | Path, protocol: LocalProtocol) -> Iterator[bytes]:
-    """The messages of a file, by the lengths their headers announce; after a foreign or broken one nothing is read."""
+def messages(path: str | Path, collector: Collector) -> Iterator[bytes]:
+    """The messages of a file, by the lengths their headers announce.
+
+    Behind a foreign or damaged message the next header of this collection is looked for: what lies between is one
+    message, which no collector takes.
+    """
     source = Path(path)
     try:
         if not source.stat().st_size:
-            raise SchemaError(f"{source} is empty; expected messages of reports")
+            return
         with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
             place = 0
             while place < len(held):
-                head = held[place : place + HEADER.size]
-                if len(head) < HEADER.size or reason_for(protocol, head) not in ("wrong length", "out of range"):
-                    yield head
-                    return
-                _, _, flags, _, _, count = HEADER.unpack(head)
-                width = protocol.report_bytes + (16 if flags else 0)
-                end = place + HEADER.size + count * width
+                end = _end(held, place, collector)
+                if end is None:
+                    end = _next(held, place + 1, collector)
                 yield held[place:end]
                 place = end
     except OSError as error:
         raise SchemaError(
             f"{source} cannot be read ({error.strerror or 'the system refused'}); check the path"
         ) from None
+
+
+def _end(held: mmap.mmap, place: int, collector: Collector) -> int | None:
+    """Where the message that begins here ends, if it is whole: one that runs into another announces too much."""
+    head = _header(held, place, collector)
+    if head is None:
+        return None
+    end = place + HEADER.size + head.count * head.width(collector.collection.protocol)
+    if end == len(held) or held[end : end + len(MAGIC)] == MAGIC:
+        return end
+    return end if end < len(held) and _next(held, place + 1, collector) >= end else None
+
+
+def _next(held: mmap.mmap, place: int, collector: Collector) -> int:
+    """Where the next message of this collection begins, or the file ends."""
+    found = held.find(MAGIC, place)
+    while found >= 0 and _header(held, found, collector) is None:
+        found = held.find(MAGIC, found + 1)
+    return len(held) if found < 0 else found
+
+
+def _header(held: mmap.mmap, place: int, collector: Collector) -> Header | None:
+    """The header that stands here, if it is one of this collection."""
+    try:
+        head = header_of(held[place : place + HEADER.size])
+    except ReportError:
+        return None
+    return head if collector.knows(head.address) else None

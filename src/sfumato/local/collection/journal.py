@@ -5,7 +5,7 @@ batch and its effect on the tally are on disk together, or neither is.  So a col
 acknowledged report and counts none twice: whoever sent a batch sends it again until it is acknowledged.
 
 A mark is a hash of a one-time random token, or of the name of a batch.  Marks stand in a set ordered by themselves,
-next to no report, no time and no sender; they can be erased when a round closes, after which its replays would count.
+next to no report, no time and no sender.  Those of a round are erased when it closes: its messages count no more.
 Each operation opens its own connection, so threads and forked processes never share one.
 """
 
@@ -15,32 +15,21 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.local.collection.database import JOURNAL, NEW_ROUND, CollectionError, create
+from sfumato.local.collection.database import JOURNAL, CollectionError, create, renewed
+from sfumato.local.collection.rounds import NOBODYS, Round, Rounds, Tally
 from sfumato.records import canonical_ascii
 
-__all__ = ["Folded", "Incoming", "Journal", "Round", "Tally"]
-
-Tally = npt.NDArray[np.int64]
+__all__ = ["CLOSED", "Folded", "Incoming", "Journal"]
 
 FEW = 32  # tokens that are looked up one by one
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """The public state of one round: how many reports were folded in, their tally, refusals by reason."""
-
-    number: int
-    closed: bool
-    reports: int
-    tally: Tally
-    refused: dict[str, int]
+CLOSED = "closed round"  # why a message of a round that has ended is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +43,26 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One message: marks of its name and bytes, marks of its reports' names, and what is left without replays.
+    """One message: the mark of its name, marks of its reports' names, and what is left without replays.
 
-    `settle` is told the positions of reports seen before and returns how many are left, and their tally.
+    `settle` is told the positions of reports seen before and returns how many are left, and their tally.  `round` is
+    the round it belongs to; without one, the latest.
     """
 
     mark: bytes
-    content: bytes
     tokens: Sequence[bytes]
     settle: Callable[[npt.NDArray[np.intp]], tuple[int, Tally]]
     refused: dict[str, int] = field(default_factory=dict)
+    round: str | None = None
 
 
 class Journal:
-    """A file bound to one collection (by digest) and to tallies of one length."""
+    """A file bound to one collection (by digest), to its rounds, and to tallies of one length."""
 
-    def __init__(self, path: Path, digest: str) -> None:
+    def __init__(self, path: Path, digest: str, rounds: Rounds) -> None:
         """Open an existing journal.  Callers use `open`."""
-        self.path = path
+        self.path, self._rounds = path, rounds
+        renewed(path)
         with JOURNAL.reading(self.path) as connection:
             held, self.piece = connection.execute("SELECT digest, piece FROM terms").fetchone()
         if held != digest:
@@ -81,134 +72,200 @@ class Journal:
             )
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], digest: str, length: int) -> Journal:
-        """The journal at `path`, made if missing."""
+    def open(cls, path: str | os.PathLike[str], digest: str, length: int, names: tuple[str, ...] = ()) -> Journal:
+        """The journal at `path`, made if missing; `names` are the declared rounds, none if rounds are counted."""
         place = Path(path)
         if not place.exists():
-            create(place, digest, _bytes(np.zeros(length, dtype=np.int64)))
-        return cls(place, digest)
+            create(place, digest)
+        return cls(place, digest, Rounds(names, length))
 
-    def round(self, number: int | None = None) -> Round:
-        """One round; the latest unless a number is given."""
-        query = "SELECT * FROM rounds WHERE round = coalesce(?, (SELECT max(round) FROM rounds))"
+    def round(self, name: str | None = None) -> Round:
+        """One round; without a name the only one, or the latest that has anything in it."""
         with JOURNAL.reading(self.path) as connection:
-            row = connection.execute(query, (number,)).fetchone()
-        if row is None:
-            raise CollectionError(f"journal {self.path} has no round {number}; rounds are counted from 1")
-        return _round(row)
+            return self._rounds.read(connection, name)
 
     def rounds(self) -> tuple[Round, ...]:
-        """Every round, oldest first."""
+        """Every round that has anything in it, oldest first."""
         with JOURNAL.reading(self.path) as connection:
-            return tuple(_round(row) for row in connection.execute("SELECT * FROM rounds ORDER BY round"))
+            return self._rounds.all(connection)
+
+    def elsewhere(self) -> dict[str, int]:
+        """Refusals of messages that belong to no round, by reason."""
+        with JOURNAL.reading(self.path) as connection:
+            return self._rounds.elsewhere(connection).refused
 
     def fold(self, messages: Sequence[Incoming]) -> list[Folded]:
-        """Take in messages, each once, into the latest round; all of them are durable when this returns."""
+        """Take in messages, each once and into its own round; all of them are durable when this returns."""
         with JOURNAL.writing(self.path) as connection:
-            state = _latest(connection, self.path)
-            total, reports, counts = state.tally.copy(), 0, Counter[str]()
+            _thawed(connection, self.path)
+            held: dict[str | None, _Open] = {}
             receipts = []
             for message in messages:
-                folded, tally = _folded(connection, message)
-                if tally is not None:
-                    total += tally
-                    reports += folded.accepted
-                    counts.update(folded.refused)
+                if message.round not in held:
+                    held[message.round] = _Open(self._rounds.read(connection, message.round))
+                state = held[message.round].state
+                if state.closed:
+                    receipts.append(Folded(0, {CLOSED: 1}))
+                    held[message.round].counts[CLOSED] += 1
                 else:
-                    counts["repeated batch" if folded.before else "reused batch id"] += 1
-                receipts.append(folded)
-            _record(connection, state, reports, total - state.tally, counts)
+                    folded, tally = _folded(connection, self._rounds.marked(state.number), message)
+                    held[message.round].add(folded, tally)
+                    receipts.append(folded)
+            for found in held.values():
+                self._rounds.write(connection, found.settled())
         return receipts
 
     def refuse(self, reason: str, count: int = 1) -> None:
-        """Count a batch that could not be read at all, in the latest round."""
+        """Count messages that could not be read at all, or belong elsewhere."""
         with JOURNAL.writing(self.path) as connection:
-            state = _latest(connection, self.path)
-            _record(connection, state, 0, np.zeros_like(state.tally), {reason: count})
+            _thawed(connection, self.path)
+            state = self._rounds.elsewhere(connection)
+            self._rounds.write(connection, state.plus(0, np.zeros_like(state.tally), {reason: count}))
 
-    def close(self, forget: bool) -> Round:
-        """End a round: its tally stays, and the next round opens; with `forget` all marks are erased."""
+    def close(self, name: str | None = None, forget: bool = False) -> Round:
+        """End a round: its tally stays and its marks are erased, since none of its messages can count any more.
+
+        Counted rounds: the next one opens, and marks, which are those of all rounds, stay unless `forget` says so.  A
+        round that was closed already is left as it is, as is a counted one that has just opened.
+        """
         with JOURNAL.writing(self.path) as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            state = _latest(connection, self.path)
-            connection.execute("UPDATE rounds SET closed = 1 WHERE round = ?", (state.number,))
-            if forget:
-                connection.execute("DELETE FROM batches")
-                connection.execute("DELETE FROM tokens")
-            connection.execute(NEW_ROUND, (state.number + 1, _bytes(np.zeros_like(state.tally))))
-        return Round(state.number, True, state.reports, state.tally, state.refused)
+            _thawed(connection, self.path)
+            state = self._rounds.read(connection, name)
+            if not self._rounds.names:
+                return self._close_counted(connection, state, forget)
+            closed = replace(state, closed=True)
+            self._rounds.write(connection, closed)
+            _erase(connection, state.number)
+        return closed
+
+    def _close_counted(self, connection: sqlite3.Connection, state: Round, forget: bool) -> Round:
+        if forget:
+            _erase(connection, NOBODYS)
+        if state.number > 1 and not state.reports and not state.refused:
+            return self._rounds.read(connection, str(state.number - 1))
+        closed = replace(state, closed=True)
+        self._rounds.write(connection, closed)
+        self._rounds.write(connection, self._rounds.following(closed))
+        return closed
 
     def merge(self, other: Journal) -> Folded:
-        """Take in the open round of another journal of the same collection, once; the other one is frozen before.
+        """Take in all rounds of another journal of the same collection, by name, once; the other one is frozen before.
 
         Both are locked meanwhile, so no report arrives between the copying of marks and the freezing.  A token or
         batch that both have seen is a replay across pieces; the tally cannot be split any more, so the merge is
-        refused, and neither journal changes.  If this process dies when the other one is frozen already, merge again.
+        refused, and neither journal changes.  A round that one of them has closed is closed afterwards: what the other
+        would recognize is erased.  If this process dies when the other one is frozen already, merge again.
         """
         if other.piece == self.piece:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
         with JOURNAL.writing(self.path) as connection:
-            state = _latest(connection, self.path)
+            _thawed(connection, self.path)
             mark = b"piece:" + other.piece
-            seen = connection.execute("SELECT receipt FROM batches WHERE mark = ?", (mark,)).fetchone()
+            query = "SELECT receipt FROM batches WHERE round = ? AND mark = ?"
+            seen = connection.execute(query, (NOBODYS, mark)).fetchone()
             if seen is not None:
                 accepted, refused = json.loads(seen[0])
                 return Folded(accepted, refused, before=True)
             with JOURNAL.writing(other.path) as source:
-                piece = _newest(source)
-                if state.number != piece.number:
-                    raise CollectionError(f"the piece is in round {piece.number}, this journal in round {state.number}")
+                pieces = self._rounds.all(source)
+                nobodys = self._rounds.read(source, "")
                 _take_marks(connection, source, "batches", 3)
-                _take_marks(connection, source, "tokens", 1)
+                _take_marks(connection, source, "tokens", 2)
                 source.execute("UPDATE terms SET frozen = 1")  # on disk before it counts here: it cannot grow any more
-            _record(connection, state, piece.reports, piece.tally, piece.refused)
-            receipt = canonical_ascii([piece.reports, piece.refused])
-            connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (mark, b"", receipt))
-        return Folded(piece.reports, piece.refused)
+            folded = self._joined(connection, (*pieces, *([nobodys] if nobodys.refused else [])))
+            receipt = canonical_ascii([folded.accepted, folded.refused])
+            connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (NOBODYS, mark, receipt))
+        return folded
+
+    def _joined(self, connection: sqlite3.Connection, pieces: Sequence[Round]) -> Folded:
+        accepted, refused = 0, Counter[str]()
+        for piece in pieces:
+            mine = connection.execute("SELECT 1 FROM rounds WHERE name = ?", (piece.name,)).fetchone()
+            state = self._rounds.read(connection, piece.name) if mine else None
+            closed = piece.closed or (state is not None and state.closed)
+            whole = piece if state is None else state.plus(piece.reports, piece.tally, piece.refused)
+            self._rounds.write(connection, replace(whole, closed=closed))
+            if closed and self._rounds.names:
+                _erase(connection, piece.number)
+            accepted += piece.reports
+            refused.update(piece.refused)
+        return Folded(accepted, dict(refused))
 
 
-def _folded(connection: sqlite3.Connection, message: Incoming) -> tuple[Folded, Tally | None]:
-    """One message's receipt and tally; no tally if its name is known (then the receipt it had, or a refusal)."""
-    query = "SELECT content, receipt FROM batches WHERE mark = ?"
-    seen = connection.execute(query, (message.mark,)).fetchone()
+@dataclass(slots=True)
+class _Open:
+    """What a batch of messages adds to a round."""
+
+    state: Round
+    tally: Tally | None = None
+    reports: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, folded: Folded, tally: Tally | None) -> None:
+        if tally is None:
+            self.counts["repeated batch"] += 1
+            return
+        self.tally = tally.copy() if self.tally is None else self.tally + tally
+        self.reports += folded.accepted
+        self.counts.update(folded.refused)
+
+    def settled(self) -> Round:
+        tally = np.zeros_like(self.state.tally) if self.tally is None else self.tally
+        return self.state.plus(self.reports, tally, self.counts)
+
+
+def _folded(connection: sqlite3.Connection, round: int, message: Incoming) -> tuple[Folded, Tally | None]:
+    """One message's receipt and tally; no tally if its name is known: then the receipt it had."""
+    query = "SELECT receipt FROM batches WHERE round = ? AND mark = ?"
+    seen = connection.execute(query, (round, message.mark)).fetchone()
     if seen is not None:
-        if seen[0] != message.content:
-            return Folded(0, {"reused batch id": 1}), None
-        accepted, refused = json.loads(seen[1])
+        accepted, refused = json.loads(seen[0])
         return Folded(accepted, refused, before=True), None
-    replays = _fresh(connection, message.tokens)
+    replays = _fresh(connection, round, message.tokens)
     accepted, tally = message.settle(replays)
     counts = dict(message.refused)
     if len(replays):
         counts["repeated report"] = counts.get("repeated report", 0) + len(replays)
-    row = (message.mark, message.content, canonical_ascii([accepted, counts]))
+    row = (round, message.mark, canonical_ascii([accepted, counts]))
     connection.execute("INSERT INTO batches VALUES (?, ?, ?)", row)
     return Folded(accepted, counts), tally
 
 
-def _fresh(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
+def _thawed(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse to write to a journal that was merged into another."""
+    if connection.execute("SELECT frozen FROM terms").fetchone() != (0,):
+        raise CollectionError(f"journal {path} is frozen, since it was merged into another; send reports there")
+
+
+def _erase(connection: sqlite3.Connection, round: int) -> None:
+    """Forget the marks of a round's messages, for good; pieces that were merged stay known."""
+    connection.execute("DELETE FROM batches WHERE round = ? AND substr(mark, 1, 6) <> CAST('piece:' AS BLOB)", (round,))
+    connection.execute("DELETE FROM tokens WHERE round = ?", (round,))
+
+
+def _fresh(connection: sqlite3.Connection, round: int, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
     """Add the new tokens to the set; the positions of those that were in it, or came twice in this message."""
-    insert = "INSERT OR IGNORE INTO tokens VALUES (?)"
+    insert = "INSERT OR IGNORE INTO tokens VALUES (?, ?)"
     if len(tokens) <= FEW:
-        known = [place for place, token in enumerate(tokens) if not connection.execute(insert, (token,)).rowcount]
+        known = [place for place, token in enumerate(tokens) if not connection.execute(insert, (round, token)).rowcount]
         return np.array(known, dtype=np.intp)
     connection.execute("SAVEPOINT trial")
-    added = connection.executemany(insert, ((token,) for token in sorted(tokens))).rowcount
+    added = connection.executemany(insert, ((round, token) for token in sorted(tokens))).rowcount
     if added == len(tokens):
         connection.execute("RELEASE trial")
         return np.zeros(0, dtype=np.intp)
     connection.execute("ROLLBACK TO trial")
     connection.execute("RELEASE trial")
-    return _sorted_out(connection, tokens)
+    return _sorted_out(connection, round, tokens)
 
 
-def _sorted_out(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
+def _sorted_out(connection: sqlite3.Connection, round: int, tokens: Sequence[bytes]) -> npt.NDArray[np.intp]:
     """As `_fresh`, where some tokens are known: which ones takes a second look."""
     connection.execute("CREATE TEMP TABLE incoming (mark BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID")
     rows = sorted(zip(tokens, range(len(tokens)), strict=True))
     connection.executemany("INSERT OR IGNORE INTO incoming VALUES (?, ?)", rows)
-    connection.execute("DELETE FROM incoming WHERE mark IN (SELECT mark FROM tokens)")
-    connection.execute("INSERT INTO tokens SELECT mark FROM incoming ORDER BY mark")
+    connection.execute("DELETE FROM incoming WHERE mark IN (SELECT mark FROM tokens WHERE round = ?)", (round,))
+    connection.execute("INSERT INTO tokens SELECT ?, mark FROM incoming ORDER BY mark", (round,))
     known = np.ones(len(tokens), dtype=np.bool_)
     for (place,) in connection.execute("SELECT place FROM incoming"):
         known[place] = False
@@ -219,7 +276,7 @@ def _sorted_out(connection: sqlite3.Connection, tokens: Sequence[bytes]) -> npt.
 def _take_marks(connection: sqlite3.Connection, source: sqlite3.Connection, table: str, width: int) -> None:
     """Copy another piece's marks; any that is here already is a replay."""
     insert = f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"
-    rows = source.execute(f"SELECT * FROM {table} ORDER BY mark")
+    rows = source.execute(f"SELECT * FROM {table} ORDER BY round, mark")
     try:
         connection.executemany(insert, rows)
     except sqlite3.IntegrityError:
@@ -227,31 +284,3 @@ def _take_marks(connection: sqlite3.Connection, source: sqlite3.Connection, tabl
             f"the pieces share {table}: a report was replayed to both, so they cannot be merged; "
             "send each report to one piece only, for example by the first byte of its token"
         ) from None
-
-
-def _record(
-    connection: sqlite3.Connection, state: Round, reports: int, tally: Tally, refused: Mapping[str, int]
-) -> None:
-    counts = {reason: state.refused.get(reason, 0) + refused.get(reason, 0) for reason in {**state.refused, **refused}}
-    row = (state.reports + int(reports), _bytes(state.tally + tally), canonical_ascii(counts), state.number)
-    connection.execute("UPDATE rounds SET reports = ?, tally = ?, refused = ? WHERE round = ?", row)
-
-
-def _latest(connection: sqlite3.Connection, path: Path) -> Round:
-    """The open round, of a journal that is not frozen."""
-    if connection.execute("SELECT frozen FROM terms").fetchone() != (0,):
-        raise CollectionError(f"journal {path} is frozen, since it was merged into another; send reports there")
-    return _newest(connection)
-
-
-def _newest(connection: sqlite3.Connection) -> Round:
-    return _round(connection.execute("SELECT * FROM rounds ORDER BY round DESC LIMIT 1").fetchone())
-
-
-def _round(row: tuple[int, int, int, bytes, str]) -> Round:
-    tally = np.frombuffer(row[3], dtype="<i8").astype(np.int64)
-    return Round(row[0], bool(row[1]), row[2], tally, json.loads(row[4]))
-
-
-def _bytes(tally: Tally) -> bytes:
-    return np.asarray(tally).astype("<i8").tobytes()

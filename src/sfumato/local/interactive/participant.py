@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
+from sfumato.local.client.randomized import randomized
 from sfumato.local.client.wire import encode_batch
 from sfumato.local.interactive.interaction import Interaction, Transcript
 from sfumato.local.protocols.owned import Names
@@ -56,7 +57,7 @@ class Participant:
         values = np.empty(1, dtype=object)
         values[0] = channel.owned(value, Names())
         self.budget.spend(channel.guarantee(), key)
-        return encode_batch(channel, channel.randomize(values, self._bits))
+        return encode_batch(channel, randomized(channel, values, self._bits))
 
     def describe(self, transcript: Transcript) -> str:
         """What would leave the device now, in plain words."""

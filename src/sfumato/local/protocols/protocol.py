@@ -25,7 +25,7 @@ from sfumato.local.protocols.owned import Names
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.records import canonical_ascii, sha256
 
-__all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Places", "Reports", "Tally", "Words"]
+__all__ = ["Bits", "Floats", "LocalProtocol", "Matrix", "Places", "Reports", "Tally", "Words", "whole_from"]
 
 Words = npt.NDArray[np.uint64]
 Reports = npt.NDArray[np.unsignedinteger[Any]]
@@ -35,6 +35,8 @@ Floats = npt.NDArray[np.float64]
 Matrix = list[list[Fraction]]
 
 FRACTION = re.compile(r"[0-9]{1,2000}/[1-9][0-9]{0,1999}|[0-9]{1,2000}")  # as `str` writes them
+WHOLE = re.compile(r"-?[0-9]{1,40}")  # numbers of a declaration are texts
+REAL = re.compile(r"-?[0-9]{1,400}(?:[.][0-9]{1,400})?(?:e[+-]?[0-9]{1,4})?")
 MOST_ENTRIES = 1 << 20  # of a channel that is written out in full
 
 
@@ -201,10 +203,21 @@ def _restored(name: str, kind: object, value: object) -> Any:
         if not FRACTION.fullmatch(value):  # no exponents: '1e999999999' would take all memory
             raise ParameterError(f"{name} must be a fraction such as '1/2'")
         return Fraction(value)
-    if kind == tuple[int, ...] and isinstance(value, list) and all(type(part) is int for part in value):
-        return tuple(value)
-    if kind is int and isinstance(value, int) and not isinstance(value, bool):
-        return value
+    if kind == tuple[int, ...] and isinstance(value, list):
+        return tuple(whole_from(name, part) for part in value)
+    if kind is int:
+        return whole_from(name, value)
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if kind is float and isinstance(value, str) and REAL.fullmatch(value):
+        return float(value)
     raise ParameterError(f"{name} must be of type {getattr(kind, '__name__', kind)}")
+
+
+def whole_from(name: str, value: object) -> int:
+    """A whole number of a record, as it is or as a text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and WHOLE.fullmatch(value):
+        return int(value)
+    raise ParameterError(f"{name} must be of type int")

@@ -26,7 +26,7 @@ from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.linear import shares
 from sfumato.local.protocols.owned import UNSENT, Names, listed, position
-from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
+from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally, whole_from
 from sfumato.local.questions.limits import binomial
 from sfumato.local.questions.moments import supports
 from sfumato.local.questions.oracles import oracle, protocols_from
@@ -180,7 +180,8 @@ class Marginals(Split):
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Marginals:
         """The question that `to_record` wrote."""
-        return cls(tuple(record["sizes"]), record["order"], protocols_from(record["tables"]))
+        sizes = tuple(whole_from("sizes", size) for size in record["sizes"])
+        return cls(sizes, whole_from("order", record["order"]), protocols_from(record["tables"]))
 
     def _cells(self, subset: tuple[int, ...]) -> int:
         return math.prod(self.sizes[i] for i in subset)

@@ -28,7 +28,7 @@ from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.linear import shares
 from sfumato.local.protocols.owned import Names
-from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
+from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally, whole_from
 from sfumato.local.questions.limits import bernstein_sum
 from sfumato.local.questions.moments import supports
 from sfumato.local.questions.oracles import oracle, protocols_from
@@ -168,7 +168,8 @@ class Ranges(Split):
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Ranges:
         """The question that `to_record` wrote."""
-        return cls(record["k"], record["branching"], protocols_from(record["levels"]))
+        k, branching = (whole_from(part, record[part]) for part in ("k", "branching"))
+        return cls(k, branching, protocols_from(record["levels"]))
 
     def _nodes(self, level: int) -> int:
         return -(-self.k // int(self.branching ** (len(self.levels) - level)))

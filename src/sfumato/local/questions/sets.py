@@ -27,7 +27,7 @@ from sfumato.errors import ParameterError
 from sfumato.local.protocols.drawing import uniform
 from sfumato.local.protocols.linear import shares
 from sfumato.local.protocols.owned import Names, listed
-from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Tally
+from sfumato.local.protocols.protocol import Bits, Floats, LocalProtocol, Matrix, Tally, whole_from
 from sfumato.local.questions.limits import binomial
 from sfumato.local.questions.mapped import Mapped
 from sfumato.local.questions.moments import supports
@@ -140,7 +140,7 @@ class Sets(Mapped):
     def from_record(cls, record: dict[str, Any]) -> Sets:
         """The question that `to_record` wrote."""
         (response,) = protocols_from([record["response"]])
-        return cls(record["k"], record["size"], response)
+        return cls(whole_from("k", record["k"]), whole_from("size", record["size"]), response)
 
 
 def _listed(values: object) -> list[Any]:
