@@ -13,6 +13,7 @@ import typer
 from sfumato.cli.console import tolerant
 from sfumato.cli.failures import EXIT_CODES
 from sfumato.cli.failures import explain as explain_failure
+from sfumato.cli.ledgers import Json, ledgers
 from sfumato.cli.ordering import ORDER, InOrder
 
 __all__ = ["app", "main"]
@@ -28,10 +29,8 @@ app = typer.Typer(
     "[bold]draft[/] a plan for your table, fill in what is public, look at it with [bold]preview[/] (free), "
     f"then [bold]publish[/].\n\n{EXIT_CODES}",
 )
-ledgers = typer.Typer(no_args_is_help=True, help="Look at a ledger: what was spent, and whether it was tampered with.")
 app.add_typer(ledgers, name="ledger")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
 CollectionFile = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="A declared collection, TOML or JSON.", show_default=False)
@@ -40,7 +39,6 @@ JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: be
 Version = Annotated[
     str | None, typer.Option(help="The version of the table, such as 2026-11, instead of the one that the plan says.")
 ]
-LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.", show_default=False)]
 
 
 @app.command(epilog="Example: sfumato draft people.parquet --out people.toml")
@@ -358,38 +356,6 @@ def estimate(
     from sfumato.cli.estimate import Options, run
 
     run(collection, Options(journal, round, level, joint, consistent, out, plot), json)
-
-
-@ledgers.command("show", epilog="Example: sfumato ledger show people.ledger")
-def ledger_show(ledger: LedgerFile, json: Json = False) -> None:
-    """Show terms, charges, what is spent and what is left."""
-    from sfumato.cli.ledger import show
-
-    show(ledger, json)
-
-
-@ledgers.command("verify", epilog="Example: sfumato ledger verify people.ledger --head 670aad25...")
-def ledger_verify(
-    ledger: LedgerFile,
-    head: Annotated[list[str] | None, typer.Option(help="A head that a release printed; repeat for more.")] = None,
-    json: Json = False,
-) -> None:
-    """Check the whole chain, the totals and the stored releases; exit code 4 when something is wrong."""
-    from sfumato.cli.ledger import verify
-
-    verify(ledger, head or [], json)
-
-
-@ledgers.command("export", epilog="Example: sfumato ledger export people.ledger --out people.ledger.json")
-def ledger_export(
-    ledger: LedgerFile,
-    out: Annotated[Path | None, typer.Option(help="Where to write; otherwise it is printed.")] = None,
-    json: Json = False,
-) -> None:
-    """Write every entry as JSON, oldest first."""
-    from sfumato.cli.ledger import export
-
-    export(ledger, out, json)
 
 
 @functools.cache
