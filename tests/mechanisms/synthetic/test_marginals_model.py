@@ -30,8 +30,13 @@ def growing(draw: st.DrawFn) -> list[JunctionTree]:
     trees = [JunctionTree.of(sizes)]
     for pair in draw(st.lists(st.sampled_from(couples), max_size=7)):
         before = trees[-1]
-        ways = before.growth()[:, *pair].reshape(2, 2).tolist()  # each with its cells and its largest bag
-        more, bag = min(ways, key=lambda way: way[0])
+        first, between, largest, last = before.ways()[:, *pair].tolist()
+        one, other = (sizes[column] for column in pair)
+        after, ahead = (
+            (one * (between + last), one * max(largest, last)),
+            (other * (first + between), other * max(first, largest)),
+        )
+        more, bag = min(after, ahead, key=lambda way: way[0])
         trees.append(before.including(pair))
         assert trees[-1].home(pair) is not None
         assert trees[-1].cells <= before.cells + more

@@ -74,11 +74,12 @@ class Model:
 
     def pairs(self) -> Iterator[tuple[Pair, Reals]]:
         """The tables of all pairs of columns, in order."""
-        walks = _Walks(self, self.tree.neighbors())
-        for column in range(len(self.tree.sizes)):
+        walks, many = _Walks(self, self.tree.joined()), len(self.tree.sizes)
+        alone = [self.marginal((column,)) for column in range(many)]
+        for column in range(many):
             found = walks.beside(column)
-            for other in sorted(found):
-                yield (column, other), found[other]
+            for other in range(column + 1, many):
+                yield (column, other), found[other] if other in found else np.outer(alone[column], alone[other])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +91,7 @@ class _Walks:
     ways: dict[tuple[int, Bag, Bag], Reals] = field(default_factory=dict)
 
     def beside(self, column: int) -> dict[int, Reals]:
-        """The tables of one column with each later one."""
+        """The tables of one column with each later one that is connected to it."""
         bags = self.model.tree.bags
         start = next(place for place, bag in enumerate(bags) if column in bag)
         found: dict[int, Reals] = {}

@@ -22,15 +22,13 @@ LARGEST_TREE = 1_000_000  # cells of all bags together
 LARGEST_BAG = 300_000
 
 Whole = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
 class Room:
-    """The chains of nested groups, and what was found too large: trees only grow, so that it stays so."""
+    """The chains of nested groups."""
 
     chains: Sequence[tuple[Groups, ...]]
-    full: set[tuple[int, ...]] = field(default_factory=set)  # two columns and their resolutions
     sizes: list[list[int]] = field(init=False)  # of the groups at each place of each chain
 
     def __post_init__(self) -> None:
@@ -61,27 +59,9 @@ class Room:
         return replace(tree, sizes=tuple(sizes)).including((one, other))
 
     def fitting(self, tree: JunctionTree, offered: Whole) -> Whole:
-        """The places of those that fit, among rows of two columns and their resolutions; those of a pair follow one
-        another, finest first.
+        """The places of those that fit, among rows of two columns and their resolutions, before bags melt into others:
+        the tree with finer columns, and what one more pair adds to it by the way that adds less.
         """
-        fits = self._surely(tree, offered)
-        refused = None
-        for place in np.flatnonzero(~fits)[::-1]:  # coarsest first: what is finer than one that is refused is too
-            one, other, *fineness = offered[place].tolist()
-            if (one, other) == refused:
-                continue
-            larger = None
-            if (one, other, *fineness) not in self.full:
-                larger = self.including(tree, (one, other), tuple(fineness))
-            if larger is not None and larger.cells <= LARGEST_TREE and larger.largest <= LARGEST_BAG:
-                fits[place] = True
-            else:
-                self.full.add((one, other, *fineness))
-                refused = one, other
-        return np.flatnonzero(fits)
-
-    def _surely(self, tree: JunctionTree, offered: Whole) -> Flags:
-        """Whether those fit by bounds: on the tree with finer columns, and on what one more pair adds to it."""
         one, other = offered[:, 0], offered[:, 1]
         most = max(len(sizes) for sizes in self.sizes)
         sizes = np.array([sizes + [0] * (most - len(sizes)) for sizes in self.sizes])
@@ -90,13 +70,18 @@ class Room:
         sums, most_cells = _held(tree)
         cells = tree.cells + (left - 1) * sums[one, one] + (right - 1) * sums[other, other]
         cells += (left - 1) * (right - 1) * sums[one, other]
-        after, bag_after, before, bag_before = tree.growth()[:, one, other]
-        bag = np.maximum(bag_after, bag_before)  # of either way, where finer columns may change which is taken
-        bag = np.where(left * after <= before, bag_after, np.where(right * before < after, bag_before, bag))
-        largest = np.maximum(left * most_cells[one, one], right * most_cells[other, other])
-        largest = np.maximum(largest, left * right * np.maximum(bag, most_cells[one, other]))
-        fits = cells + left * right * np.minimum(after, before) <= LARGEST_TREE
-        return np.asarray(fits & (np.maximum(largest, tree.largest) <= LARGEST_BAG))
+        first, between, largest, last = tree.ways()[:, one, other]
+        first, last, own = left * first, right * last, np.array(tree.sizes)
+        after, before = left * own[one] * (between + last), right * own[other] * (first + between)
+        bag = np.where(
+            after <= before,
+            left * own[one] * np.maximum(largest, last),
+            right * own[other] * np.maximum(first, largest),
+        )
+        bag = np.maximum(bag, left * right * most_cells[one, other])
+        bag = np.maximum(bag, np.maximum(left * most_cells[one, one], right * most_cells[other, other]))
+        fits = (cells + np.minimum(after, before) <= LARGEST_TREE) & (np.maximum(bag, tree.largest) <= LARGEST_BAG)
+        return np.flatnonzero(fits)
 
 
 def _held(tree: JunctionTree) -> tuple[Whole, Whole]:

@@ -201,8 +201,9 @@ class _Run:
             mass = np.bincount(chain[0], weights=self.smooth[place].counts) + 1e-9
             owners.append(owner)
             shares.append(mass / np.bincount(owner, weights=mass)[owner])
+        counts = [self.total * share[:, np.newaxis] for share in shares]
         return {
-            (one, other): self.total * table[np.ix_(owners[one], owners[other])] * np.outer(shares[one], shares[other])
+            (one, other): table[owners[one][:, np.newaxis], owners[other]] * (counts[one] * shares[other])
             for (one, other), table in self.model.pairs()
         }
 

@@ -91,44 +91,44 @@ class JunctionTree:
                 bags[place].add(column)
         return _rooted(self.sizes, *_maximal(bags, links))
 
-    def growth(self) -> Whole:
-        """For each pair the cells that `including` would add at most, and the largest bag it would make: by bringing
-        its first column to the second, and the second to the first.  It takes the way that adds fewer.
+    def ways(self) -> Whole:
+        """For each pair, the cells of the bags that `including` leads through: of the first, which holds one column, of
+        those between together, of the largest of them, and of the last, which holds the other column.
         """
-        bridges = np.outer(self.sizes, self.sizes)  # where nothing connects two columns
-        found = np.stack([bridges] * 4)
-        beside, volumes = self._joined(), [self.volume(bag) for bag in self.bags]
+        found = np.zeros((4, len(self.sizes), len(self.sizes)), dtype=np.int64)
+        sizes = np.array(self.sizes)
+        found[0], found[3] = sizes[:, np.newaxis], sizes  # where nothing connects two columns
+        beside, volumes = self.joined(), [self.volume(bag) for bag in self.bags]
         for column in range(len(self.sizes)):
-            for other, costs in self._grow(column, beside, volumes):
-                found[:, column, other] = costs
+            for other, way in self._ways(column, beside, volumes):
+                found[:, column, other] = way
         return found
 
-    def _joined(self) -> list[list[int]]:
+    def joined(self) -> list[list[int]]:
         """The bags beside each bag that share a column with it."""
         return [
             [other for other in beside if not set(self.bags[place]).isdisjoint(self.bags[other])]
             for place, beside in enumerate(self.neighbors())
         ]
 
-    def _grow(
+    def _ways(
         self, column: int, beside: list[list[int]], volumes: list[int]
     ) -> Iterator[tuple[int, tuple[int, int, int, int]]]:
-        """One walk from the bags that hold a column: what it costs to bring it, or a later one, along the way.
+        """One walk from the bags that hold a column to all later ones; where a bag holds both there is no way to go.
 
         It ends where bags share no column: the pair is a bridge beyond.
         """
         start = next(place for place, bag in enumerate(self.bags) if column in bag)
-        stack, seen = [(start, -1, _Way(0, 0, 0, 0))], {column}
+        stack, seen = [(start, -1, (0, 0, 0))], {column}
         while stack:
-            place, before, way = stack.pop()
+            place, before, (first, between, largest) = stack.pop()
             bag, volume = self.bags[place], volumes[place]
             inside = column in bag
             for other in bag:
                 if other > column and other not in seen:
                     seen.add(other)
-                    sizes = self.sizes[column], self.sizes[other]
-                    yield other, (0, 0, 0, 0) if inside else way.costs(volume, *sizes)
-            onward = _Way(volume, volume, volume, 0) if inside else way.through(volume)
+                    yield other, (0, 0, 0, 0) if inside else (first, between, largest, volume)
+            onward = (volume, 0, 0) if inside else (first, between + volume, max(largest, volume))
             stack += [(following, place, onward) for following in beside[place] if following != before]
 
     def neighbors(self) -> list[list[int]]:
@@ -159,25 +159,6 @@ class JunctionTree:
 
     def _links(self) -> set[frozenset[int]]:
         return {frozenset((place, above)) for place, above in enumerate(self.parents) if above >= 0}
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """Bags passed since the last one that held a column: their cells, the largest, the first, the largest but it."""
-
-    cells: int
-    largest: int
-    first: int
-    later: int
-
-    def through(self, volume: int) -> _Way:
-        """One bag further."""
-        return _Way(self.cells + volume, max(self.largest, volume), self.first, max(self.later, volume))
-
-    def costs(self, volume: int, size: int, other: int) -> tuple[int, int, int, int]:
-        """Cells added, and the largest bag made, by a pair whose second column lies in a bag of this volume."""
-        after, before = size * (self.cells - self.first + volume), other * self.cells
-        return after, size * max(self.later, volume), before, other * self.largest
 
 
 def _between(one: list[int], other: list[int]) -> list[int]:
