@@ -173,7 +173,7 @@ class SyntheticTable(TableRelease):
         return question.read(Synthesis(made | question.rules.numbered(count, numbered)), self.mechanism).value
 
     def _known(self) -> str:
-        measured = self._smooth
+        measured = self._smooth if self.method.get("moments", True) else None
         smooth = "" if measured is None else SmoothErrors.of(measured).words()
         if self.method["type"] == "smooth-synthesis" or self.method.get("share") == "1":
             return f"{smooth}; the rows were made for these, not for the shares of single values, and none is missing"

@@ -60,6 +60,22 @@ def test_neighbors_cost_what_is_claimed_and_nearly_all_of_it_is_spent(target, sh
     assert 0.2 * claim < cost <= claim * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_where_marginals_know_the_moments_they_get_all_of_it_for_the_same_price(target):
+    mechanism = JoinedSynthesis.calibrate(asked(rows=3), target, Fraction(1, 10))
+    held = rows(40, np.random.default_rng(1))
+    other = {name: [*column, 1] for name, column in held.items()}
+    with patch.object(module, "JOINING", np.inf):
+        cost, claim = LOSSES[JoinedSynthesis](mechanism, view_of(held), view_of(other))
+        made = mechanism.release(view_of(held), seeded(1))
+    assert 0.2 * claim < cost <= claim * (1 + 1e-9)
+    assert made.measurements()["moments"] is False
+    assert "moments" not in mechanism.release(view_of(held), seeded(1)).measurements()
+    mostly = JoinedSynthesis.calibrate(asked(rows=3), target, Fraction(4, 5))
+    with patch.object(module, "JOINING", np.inf):
+        assert mostly.release(view_of(held), seeded(1)).moments
+
+
 def test_moments_with_a_third_of_their_noise_are_found():
     question = bind(sf.synthetic(rows=3), sf.Schema(SPACES, adjacency=sf.Replace(), size=5))
     mechanism = JoinedSynthesis.calibrate(question, sf.Pure(1.0), Fraction(1))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.mechanisms.synthetic.marginals.consistency import agreed
+from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
 from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree
 
@@ -86,3 +86,23 @@ def test_averages_are_nearer_and_are_met_in_few_steps() -> None:
         model, _ = fitted(JunctionTree.of((6, 4)).including((0, 1)), some, total, [], 20)
         gaps.append(np.abs(some[0].residual(total * model.marginal((0,)))).max())
     assert gaps[1] < 0.5 * gaps[0]
+
+
+def test_what_is_left_of_a_column_s_noise_is_what_its_errors_are() -> None:
+    """Over 2000 draws of a pair and its columns; of a column in finer groups than its pair's, less is taken away."""
+    chance = np.random.default_rng(5)
+    exact, deviations = np.full((6, 4), 500.0), (30.0, 40.0, 9.0)
+    off = []
+    for _ in range(2000):
+        parts = [exact.sum(axis=1), exact.sum(axis=0), exact]
+        tables = [part + chance.normal(0, own, part.shape) for part, own in zip(parts, deviations, strict=True)]
+        sides = zip([(0,), (1,), (0, 1)], [(FINE,), (WHOLE,), (FINE, WHOLE)], tables, deviations, strict=True)
+        held = [Measurement(columns, groups, table, own**2) for columns, groups, table, own in sides]
+        off.append([one.counts - part for one, part in zip(agreed(held, exact.sum()), parts, strict=True)][:2])
+    found = [np.sqrt(np.mean([np.square(one[place]).mean() for one in off])) for place in (0, 1)]
+    own = [deviation * np.sqrt(1 - 1 / size) for deviation, size in zip(deviations, (6, 4), strict=False)]
+    left = remaining(held, (6, 4))
+    assert np.multiply(own, left) == pytest.approx(found, rel=0.05)
+    assert max(left) < 0.6
+    finer = remaining(held, (31, 4))
+    assert finer[0] ** 2 == pytest.approx(1 - (1 - left[0] ** 2) / 6)

@@ -8,8 +8,7 @@ from fractions import Fraction
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.mechanisms.sanitized import Sanitization
-from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
-from sfumato.mechanisms.synthetic.marginals.budget import first_scales
+from sfumato.mechanisms.synthetic.joined import JOINING, JoinedSynthesis, part_of_rows
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.net import Net
 from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
@@ -25,12 +24,11 @@ from sfumato.queries.trigonometric import SmoothRows
 
 __all__ = ["counting_mechanisms", "sanitizing_mechanisms", "smooth_mechanisms", "synthetic_mechanisms"]
 
-# What moments get beside marginals: smooth queries and counts feel every part of a pure budget, so tables of numbers
-# alone divide it evenly; with normal noise, and with categories, a tenth is enough.
-LARGE, SMALL = Fraction(1, 2), Fraction(1, 10)
-# Noise of a count, as a part of the rows: below JOINING marginals know the moments well enough and lose by being
-# moved onto them; beyond DROWNED moments alone say as much of every column, and more of all of them.
-JOINING, DROWNED, DROWNED_PURE = 0.002, 0.03, 0.001
+# What moments get beside marginals: smooth queries feel every part of a pure budget, so that of tables of numbers alone
+# most goes to them; with normal noise, and with categories, a tenth is enough.
+LARGE, SMALL = Fraction(3, 4), Fraction(1, 10)
+# Noise of a count, as a part of the rows, beyond which moments alone say as much of every column, and more of all.
+DROWNED, DROWNED_PURE = 0.03, 0.001
 MANY = 10  # columns, below which moments alone would tell too little of any of them
 
 Candidates = Iterator[Callable[[], tuple[Mechanism, float]]]  # each with its predicted error
@@ -55,7 +53,7 @@ def synthetic_mechanisms(question: SyntheticRows, target: Guarantee) -> Candidat
         yield lambda: _smooth(question, target)
         return
     chosen: tuple[Mechanism, float]
-    numbers, noise = all(column.ordered for column in question.levels), _noise(marginal)
+    numbers, noise = all(column.ordered for column in question.levels), part_of_rows(marginal, size)
     divided = numbers and not target.takes_normal
     try:
         many = len(question.levels) >= MANY and question.schema.size is not None
@@ -69,13 +67,6 @@ def synthetic_mechanisms(question: SyntheticRows, target: Guarantee) -> Candidat
     except (ParameterError, UnsupportedQuery):  # too few numbers, or noise beyond what the samplers reach
         chosen = (marginal, marginal.predicted(size)[0])
     yield lambda: chosen
-
-
-def _noise(marginal: MarginalSynthesis) -> float:
-    """The noise of a level's count, as a part of the rows, if marginals were measured alone."""
-    scales = first_scales(marginal.noise, marginal.for_rows, marginal.columns)
-    most = max(marginal.noise.law(scale).variance for scale in scales)
-    return float(most**0.5) / marginal.query.supposed_size
 
 
 def _smooth(question: SyntheticRows, target: Guarantee) -> tuple[Mechanism, float]:

@@ -3,7 +3,8 @@ r"""One table for counts and for smooth queries: marginals and moments from one 
 Definition.  A fixed share of the budget measures moments of all columns of numbers together (`smooth/`), the rest
 marginals (`marginals/`); where the number of rows is not public, a part of the share counts them first.  Rows
 drawn from the model of the marginals are moved and weighted until they have the moments, and judged as others are.
-With a share of one there are no marginals, and points are fitted to the moments alone.
+With a share of one there are no marginals, and points are fitted to the moments alone.  With a small share, a number of
+rows that turns out to be so large that marginals know the moments leaves all that is left to the marginals.
 
 Guarantee.   The target itself: parts are fixed fractions of it, each is met or undercut, and what is chosen from the
 noisy number of rows changes no part's cost.  Proof: docs/proofs/synthesis-joined.md.
@@ -27,6 +28,7 @@ import numpy as np
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.mechanism import Answering
 from sfumato.mechanisms.synthetic.keeping import ruled
+from sfumato.mechanisms.synthetic.marginals.budget import first_scales
 from sfumato.mechanisms.synthetic.marginals.generation import shuffling, systematic
 from sfumato.mechanisms.synthetic.marginals.judging import judged
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
@@ -44,10 +46,13 @@ from sfumato.queries.view import SecretView
 from sfumato.randomness import Rng
 from sfumato.sampling import DiscreteGaussian, DiscreteLaplace
 
-__all__ = ["AT_ONCE", "JoinedSynthesis"]
+__all__ = ["AT_ONCE", "JOINING", "JoinedSynthesis", "part_of_rows"]
 
 FEWEST = 3  # columns of numbers
 BESIDE = BLOCKS[:3]  # what is measured beside marginals, whose pairs hold the moments of higher degree
+MOSTLY, FEW = Fraction(1, 2), 10  # with a larger share, and of fewer numbers, moments know those better than the pairs
+# Noise of a count, as a part of the rows: below it marginals know the moments well enough, and lose by being moved.
+JOINING = 0.002
 COUNTING = Fraction(1, 8)  # of the share counts the rows, where their number is not public
 LEAST = 2000  # rows of the model, so that there are some to choose from
 LEAST_SPREAD = 1e-6  # squared, of a column in the box
@@ -116,32 +121,40 @@ class JoinedSynthesis(Answering):
         """The synthetic rows.  `answer` is a secret view, which is passed over up to seven times."""
         size, whole = self.query.schema.fixed_size, _whole(self.query, self.target)
         total = size if size is not None else self._count(answer, rng)
-        plan = _plan(self.query, self.target, self.share, total)
-        tell("measuring moments", 0.05)
-        view, center_error, moments = plan.measured(lambda: self._points(plan, answer), rng)
-        marginals, count = self.counted, whole.made(float(total))
-        if marginals is None:
-            fitted = plan.fitted(view, center_error, moments)
-            chosen = systematic(fitted.weights[np.newaxis], np.zeros(count, dtype=np.int64), shuffling(rng))
-            made = Synthesis(dict(zip(self.numbers, plan.indices(fitted.points)[chosen].T, strict=True)), float(total))
+        if size is None and self.share <= MOSTLY and part_of_rows(whole, total) <= JOINING:
+            left = whole.for_rows - self._for_moments * COUNTING
+            drawn = synthesized(answer.batches, self.columns, whole.noise, left, total, whole.made, rng)
+            made = replace(drawn, moments=False)
         else:
-            drawn = synthesized(
-                answer.batches,
-                self.columns,
-                marginals.noise,
-                marginals.for_rows,
-                total,
-                lambda _: max(count, LEAST),
-                rng,
-            )
-            tell("joining", 0.9)
-            made = self._joined(plan, (view, center_error, moments), drawn, count, shuffling(rng))
+            made = self._moved(answer, total, whole.made(float(total)), rng)
         made = ruled(self.query, made, rng)
         tell("judging rows", 0.95)
         rest = whole.amount - whole.for_rows
         found = judged(answer.batches, self.columns, made.rows, float(total), made.measured, whole.noise, rest, rng)
         off = 0.0 if size is not None else math.sqrt(self._counting_law.variance)
         return replace(made, judged=found, total_error=off)
+
+    def _moved(self, answer: SecretView, total: int, count: int, rng: Rng) -> Synthesis:
+        """So many rows of a table that has about `total`, with its moments."""
+        plan = _plan(self.query, self.target, self.share, total)
+        tell("measuring moments", 0.05)
+        view, center_error, moments = plan.measured(lambda: self._points(plan, answer), rng)
+        marginals = self.counted
+        if marginals is None:
+            fitted = plan.fitted(view, center_error, moments)
+            chosen = systematic(fitted.weights[np.newaxis], np.zeros(count, dtype=np.int64), shuffling(rng))
+            return Synthesis(dict(zip(self.numbers, plan.indices(fitted.points)[chosen].T, strict=True)), float(total))
+        drawn = synthesized(
+            answer.batches,
+            self.columns,
+            marginals.noise,
+            marginals.for_rows,
+            total,
+            lambda _: max(count, LEAST),
+            rng,
+        )
+        tell("joining", 0.9)
+        return self._joined(plan, (view, center_error, moments), drawn, count, shuffling(rng))
 
     def _joined(
         self, plan: SmoothSynthesis, moments: Measured, drawn: Synthesis, count: int, chance: np.random.Generator
@@ -200,6 +213,12 @@ class JoinedSynthesis(Answering):
         return cls.calibrate(query, guarantee_from(record["target"]), Fraction(record["share"]))
 
 
+def part_of_rows(marginals: MarginalSynthesis, rows: int) -> float:
+    """The noise of a level's count, as a part of the rows, if marginals were measured alone."""
+    scales = first_scales(marginals.noise, marginals.for_rows, marginals.columns)
+    return math.sqrt(max(marginals.noise.law(scale).variance for scale in scales)) / rows
+
+
 def _whole(query: SyntheticRows, target: Guarantee) -> MarginalSynthesis:
     """Marginals for the whole target: its noise, its amount and its claim are those of all parts together."""
     return MarginalSynthesis(query, target)
@@ -223,7 +242,9 @@ def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -
         )  # fmt: skip
 
     plan = planned(None)
-    if share < 1 and not set(plan.design.blocks) <= set(BESIDE):
-        plan = planned(BESIDE)
+    numbers = len(plan.sizes)
+    beside = BLOCKS[: len(BESIDE) + (share > MOSTLY and numbers < FEW)]
+    if share < 1 and not set(plan.design.blocks) <= set(beside):
+        plan = planned(beside)
     assert plan.guarantee().implies(goal)
     return plan

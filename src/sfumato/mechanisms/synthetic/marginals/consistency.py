@@ -9,6 +9,7 @@ each table is moved by as little as gives it those sums.  Everything here works 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,14 +21,14 @@ from sfumato.mechanisms.synthetic.marginals.estimation import Groups, Measuremen
 from sfumato.mechanisms.synthetic.marginals.model import Reals
 from sfumato.mechanisms.synthetic.marginals.tree import Bag
 
-__all__ = ["agreed"]
+__all__ = ["agreed", "remaining"]
+
+TINY = 1e-12
 
 
 def agreed(measurements: Sequence[Measurement], total: float) -> list[Measurement]:
     """The same measurements with counts that agree; of every column there is one by itself, of all of its groups."""
-    places: dict[Bag, list[int]] = defaultdict(list)
-    for place in sorted(range(len(measurements)), key=lambda place: -measurements[place].counts.size):
-        places[measurements[place].columns].append(place)
+    places = _places(measurements)
     pairs = {columns: [measurements[place] for place in held] for columns, held in places.items() if len(columns) == 2}
     finest = [replace(tables[0], counts=_averaged(tables)) for tables in pairs.values()]
     found = [_column(one, finest, total) if len(one.columns) == 1 else one for one in measurements]
@@ -40,6 +41,37 @@ def agreed(measurements: Sequence[Measurement], total: float) -> list[Measuremen
             left, right = (merging(_within(fine, coarse)) for fine, coarse in sides)
             found[place] = replace(measurements[place], counts=left @ counts @ right.T)
     return found
+
+
+def remaining(measurements: Sequence[Measurement], sizes: Sequence[int]) -> list[float]:
+    """The part of each column's deviation that is left once its counts agree with the sums of its pairs.
+
+    `sizes` are the groups that it is looked at in; what lies within those of its pairs, they say nothing of.
+    """
+    finest = [measurements[held[0]] for columns, held in _places(measurements).items() if len(columns) == 2]
+    found = [1.0] * len(sizes)
+    for one in measurements:
+        if len(one.columns) == 1 and one.counts.size > 1:
+            (column,) = one.columns
+            gone = 1 - _scatter(_equations(one, finest)[0]) / _scatter(_equations(one, ())[0])
+            known = (one.counts.size - 1) / (max(sizes[column], one.counts.size) - 1)
+            found[column] = math.sqrt(max(1 - known * gone, TINY))
+    return found
+
+
+def _scatter(precision: Reals) -> float:
+    """The variances of all counts together, their sum being known."""
+    covariance = np.linalg.inv(precision)
+    spread = covariance.sum(axis=1)
+    return float(np.trace(covariance) - spread @ spread / spread.sum())
+
+
+def _places(measurements: Sequence[Measurement]) -> dict[Bag, list[int]]:
+    """Where the measurements of the same columns stand, the finest first."""
+    places: dict[Bag, list[int]] = defaultdict(list)
+    for place in sorted(range(len(measurements)), key=lambda place: -measurements[place].counts.size):
+        places[measurements[place].columns].append(place)
+    return places
 
 
 def _within(fine: Groups, coarse: Groups) -> Groups:
@@ -71,6 +103,13 @@ def _averaged(tables: Sequence[Measurement]) -> Reals:
 
 def _column(one: Measurement, pairs: Sequence[Measurement], total: float) -> Measurement:
     """A column's counts by least squares: its own, the sums of its pairs, and the number of rows."""
+    matrix, right = _equations(one, pairs)
+    found, spread = np.linalg.solve(matrix, np.stack([right, np.ones_like(right)], axis=1)).T
+    return replace(one, counts=found + spread * ((total - found.sum()) / spread.sum()))
+
+
+def _equations(one: Measurement, pairs: Sequence[Measurement]) -> tuple[Reals, Reals]:
+    """The normal equations of a column's counts: the precision of what was measured, and what it says."""
     (column,) = one.columns
     precision = 1 / np.broadcast_to(np.asarray(one.variance, dtype=np.float64), one.counts.shape)
     matrix, right = np.diag(precision), precision * one.counts
@@ -81,8 +120,7 @@ def _column(one: Measurement, pairs: Sequence[Measurement], total: float) -> Mea
             weight = 1 / (float(np.max(pair.variance)) * pair.counts.shape[1 - axis])
             matrix += weight * merge.T @ merge
             right += weight * merge.T @ pair.counts.sum(axis=1 - axis)
-    found, spread = np.linalg.solve(matrix, np.stack([right, np.ones_like(right)], axis=1)).T
-    return replace(one, counts=found + spread * ((total - found.sum()) / spread.sum()))
+    return matrix, right
 
 
 def _moved(table: Reals, rows: Reals, columns: Reals) -> Reals:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, counted, for_tables
-from sfumato.mechanisms.synthetic.marginals.consistency import agreed
+from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining
 from sfumato.mechanisms.synthetic.marginals.counting import Read, pair_counts, single_counts
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
 from sfumato.mechanisms.synthetic.marginals.generation import opened, sampled, shuffling
@@ -59,6 +59,7 @@ class Synthesis:
     column_noise: tuple[float, ...] = ()  # the standard deviation of a level's count, column by column
     persons: Whole | None = None  # whose each row is, where rows belong to persons
     repeats: dict[str, float] | None = None  # how often two rows of a person agree in a column, with noise
+    moments: bool = True  # False where they were to be measured, and marginals turned out to know them
     answered: tuple[dict[str, Any], ...] = ()  # the queries of a workload that were measured, with their noisy answers
 
     def measurements(self) -> dict[str, object]:
@@ -72,6 +73,8 @@ class Synthesis:
             held["column_noise"] = list(self.column_noise)
         if self.repeats is not None:
             held["repeats"] = self.repeats
+        if not self.moments:
+            held["moments"] = False
         if self.answered:
             held["answered"] = list(self.answered)
         return held if self.judged is None else {**held, "judged": self.judged}
@@ -89,7 +92,7 @@ class Fitted:
     total: float
     total_error: float
     measured: tuple[dict[str, Any], ...]
-    column_noise: tuple[float, ...]  # the standard deviation of a level's count
+    column_noise: tuple[float, ...]  # the standard deviation of a level's count, once all tables agree
 
     def opened(self, groups: Whole, chance: np.random.Generator) -> dict[str, Whole]:
         """Indices of all columns, from rows of groups."""
@@ -175,9 +178,12 @@ class _Run:
             before = self.room.fineness(self.model.tree)
             for column, chain in enumerate(self.chains):
                 start[column] = start[column].take(regrouped(chain, at[column], before[column]))
-        held = [*self._singles(at), *(table.measurement(self.chains, at) for table in self.tables)]
-        self.model, self.duals = fitted(self.tree, agreed(held, self.total), self.total, start, steps)
+        self.model, self.duals = fitted(self.tree, agreed(self.held(at), self.total), self.total, start, steps)
         return self.model
+
+    def held(self, at: Sequence[int]) -> list[Measurement]:
+        """Everything measured, of columns that have the groups at these places in their chains."""
+        return [*self._singles(at), *(table.measurement(self.chains, at) for table in self.tables)]
 
     def _singles(self, at: Sequence[int]) -> list[Measurement]:
         """The groups that each column has in the tree, as its smoothed counts have them."""
@@ -387,7 +393,8 @@ def _fitted(run: _Run, error: float) -> Fitted:
         }
         for table in run.tables
     )
-    noise = tuple(math.sqrt(variance) for variance in run.variances)
+    left = remaining(run.held(at), [run.room.size(place, 0) for place in range(len(run.chains))])
+    noise = tuple(part * math.sqrt(variance) for part, variance in zip(left, run.variances, strict=True))
     levels = tuple(one.counts for one in run.smooth)
     finest = tuple(chain[0] for chain in run.chains)
     return Fitted(tuple(run.columns), run.model, levels, groups, finest, run.total, error, pairs, noise)
