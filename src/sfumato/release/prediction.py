@@ -26,6 +26,7 @@ Levels = npt.NDArray[np.int64]
 SHOWN = 12  # tables on a card
 NAMES = 5  # of columns and pairs in a sentence
 TINY = 1e-9
+DRAWN = 0.25  # of a random sample's error is left by the fit, and by drawing whole rows from many small parts
 GOOD, POOR = 0.05, 0.15  # total variations that are small, and large
 CELLS, ENOUGH, UNUSED = 64, 200, 10  # cells of a column, its rows, and the part of the cells: none is advised below
 NAMED = {"columns": "column", "measured": "measured pair", "others": "pair that was not measured"}
@@ -204,7 +205,7 @@ def distributions(
     if kind not in ("few", "many"):
         return errors(kind, [like_a_sample(own, total) for own in shares], noisy, scale)
     lengths = [
-        like_counts(own, sizes[name][: len(own)], noise[name], total)
+        math.hypot(like_counts(own, sizes[name][: len(own)], noise[name], total), DRAWN * like_a_sample(own, total))
         for own, (name,) in zip(shares, tables, strict=True)
     ]
     cells = [int(np.count_nonzero(own)) if kind == "few" else COARSE for own in shares]
