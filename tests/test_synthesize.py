@@ -18,6 +18,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import EngineError, ParameterError, SchemaError, UnsupportedQuery
+from sfumato.mechanisms.synthetic import joined
 from sfumato.mechanisms.synthetic.candidates import synthetic_mechanisms
 from sfumato.mechanisms.synthetic.marginals import rounds
 from sfumato.mechanisms.synthetic.marginals.budget import Split, first_scales, for_tables
@@ -353,6 +354,21 @@ def test_a_wild_estimate_of_the_size_makes_no_more_rows_than_fit() -> None:
     plan = marginal(sf.Schema({"sex": SPACES["sex"]}), None, sf.Pure(1.0))
     assert plan.made(1e12) == plan.query.most_rows == 10_000_000
     assert plan.made(-5.0) == 1
+
+
+@pytest.mark.parametrize(("joining", "moments"), [(0.0, True), (np.inf, False)])
+def test_a_table_says_nothing_of_moments_that_were_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, joining: float, moments: bool
+) -> None:
+    """Rows that turn out to be many leave all of the budget to marginals, and the release says what was measured."""
+    numbers = ["age", "pay", "year"]
+    schema = sf.Schema({name: SPACES[name] for name in numbers}, dataset="people", size=500)
+    session = opened(tmp_path, schema, people(500)[numbers])
+    monkeypatch.setattr(joined, "JOINING", joining)
+    made = session.synthesize(spend=sf.Concentrated(0.01))
+    assert made.method["type"] == "joined-synthesis"
+    assert ("smooth functions" in made.accuracy()) == moments
+    assert made.method.get("moments", True) == moments
 
 
 def test_a_budget_too_small_for_smooth_moments_falls_back_to_marginals() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sfumato.mechanisms.synthetic.marginals import rounds
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted
-from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, systematic
+from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, settled, systematic
 from sfumato.mechanisms.synthetic.marginals.levels import _steps, nested, smoothed
 from sfumato.mechanisms.synthetic.marginals.model import Model
 from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Reach
@@ -178,6 +178,21 @@ def test_sums_over_many_small_parts_are_met_too() -> None:
     given_ = chance.integers(0, 10_000, 20_000)
     missed = [(systematic(weights, given_, chance) - weights[given_, 1]).sum() for _ in range(20)]
     assert np.sqrt(np.mean(np.square(missed))) < 12
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 300))
+def test_settled_rows_have_every_column_s_counts_and_no_more_are_moved_than_must(seed: int, count: int) -> None:
+    chance = np.random.default_rng(seed)
+    rows = np.stack([chance.integers(0, size, count) for size in (2, 5, 1)], axis=1)
+    counts = [chance.normal(100, 80, 2), chance.normal(100, 80, 5), np.array([7.0])]
+    counts = [np.append(np.abs(held[:1]) + 1, held[1:]) for held in counts]
+    found = settled(rows.copy(), counts, chance)
+    for place, held in enumerate(counts):
+        wanted = count * np.maximum(held, 0) / np.maximum(held, 0).sum()
+        before, after = (np.bincount(side[:, place], minlength=len(held)) for side in (rows, found))
+        assert np.abs(after - wanted).max() <= 1
+        assert (found[:, place] != rows[:, place]).sum() == np.maximum(before - after, 0).sum()
 
 
 def test_systematic_sampling_meets_every_share_to_within_one_row() -> None:

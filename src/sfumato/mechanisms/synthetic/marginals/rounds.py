@@ -15,7 +15,7 @@ from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_rou
 from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining
 from sfumato.mechanisms.synthetic.marginals.counting import Read, pair_counts, single_counts
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
-from sfumato.mechanisms.synthetic.marginals.generation import opened, sampled, shuffling
+from sfumato.mechanisms.synthetic.marginals.generation import opened, sampled, settled, shuffling
 from sfumato.mechanisms.synthetic.marginals.levels import HIDDEN, Groups, Smoothed, nested, smoothed
 from sfumato.mechanisms.synthetic.marginals.model import Model, Reals
 from sfumato.mechanisms.synthetic.marginals.noise import Noise, noisy
@@ -67,16 +67,10 @@ class Synthesis:
         held: dict[str, object] = {}
         if self.total is not None:
             held = {"total": self.total, "measured": list(self.measured)}
-        if self.total_error:
-            held["total_error"] = self.total_error
-        if self.column_noise:
-            held["column_noise"] = list(self.column_noise)
-        if self.repeats is not None:
-            held["repeats"] = self.repeats
-        if not self.moments:
-            held["moments"] = False
-        if self.answered:
-            held["answered"] = list(self.answered)
+        more: dict[str, object] = {"total_error": self.total_error, "column_noise": list(self.column_noise)}
+        more |= {"repeats": self.repeats, "answered": list(self.answered)}
+        held |= {name: value for name, value in more.items() if value not in (0.0, [], None)}
+        held |= {} if self.moments else {"moments": False}
         return held if self.judged is None else {**held, "judged": self.judged}
 
 
@@ -88,6 +82,7 @@ class Fitted:
     model: Model
     levels: tuple[Reals, ...]  # smoothed counts of each column's levels
     groups: tuple[Groups, ...]  # the group in the model of each level
+    counts: tuple[Reals, ...]  # of those groups, as all tables together have them
     finest: tuple[Groups, ...]  # the group that pairs could have been measured in
     total: float
     total_error: float
@@ -245,7 +240,7 @@ def synthesized(
     found = modelled(read, columns, noise, amount, size, rng)
     tell("generating rows", 0.9)
     chance = shuffling(rng)
-    made = found.opened(sampled(found.model, rows(found.total), chance), chance)
+    made = found.opened(settled(sampled(found.model, rows(found.total), chance), found.counts, chance), chance)
     own = found.column_noise
     return Synthesis(made, found.total, found.measured, total_error=found.total_error, column_noise=own)
 
@@ -393,8 +388,10 @@ def _fitted(run: _Run, error: float) -> Fitted:
         }
         for table in run.tables
     )
-    left = remaining(run.held(at), [run.room.size(place, 0) for place in range(len(run.chains))])
+    held = run.held(at)
+    left = remaining(held, [sizes[0] for sizes in run.room.sizes])
+    counts = tuple(one.counts for one in agreed(held, run.total) if len(one.columns) == 1)
     noise = tuple(part * math.sqrt(variance) for part, variance in zip(left, run.variances, strict=True))
     levels = tuple(one.counts for one in run.smooth)
     finest = tuple(chain[0] for chain in run.chains)
-    return Fitted(tuple(run.columns), run.model, levels, groups, finest, run.total, error, pairs, noise)
+    return Fitted(tuple(run.columns), run.model, levels, groups, counts, finest, run.total, error, pairs, noise)
