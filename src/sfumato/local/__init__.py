@@ -23,11 +23,13 @@ if TYPE_CHECKING:
         join,
         randomized,
     )
+    from sfumato.local.collection.central import central
     from sfumato.local.collection.collector import Collector, Receipt
     from sfumato.local.collection.declaration import Collection
     from sfumato.local.collection.doors import collect, estimate
     from sfumato.local.collection.estimates import Estimate, load_estimate
     from sfumato.local.collection.feeds import add_file
+    from sfumato.local.collection.suspicions import Suspicion
     from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, conducted
     from sfumato.local.interactive.participant import Participant
     from sfumato.local.interactive.quantiles import QuantileSearch
@@ -66,7 +68,9 @@ _HOMES = {
     "sfumato.local.client": (
         "Budget", "Client", "Randomized", "SystemBits", "decode_batch", "encode_batch", "join", "randomized",
     ),
+    "sfumato.local.collection.central": ("central",),
     "sfumato.local.collection.collector": ("Collector", "Receipt"),
+    "sfumato.local.collection.suspicions": ("Suspicion",),
     "sfumato.local.collection.declaration": ("Collection",),
     "sfumato.local.collection.doors": ("collect", "estimate"),
     "sfumato.local.collection.estimates": ("Estimate", "load_estimate"),
@@ -127,12 +131,14 @@ __all__ = [
     "Sets",
     "SquareWave",
     "SubsetSelection",
+    "Suspicion",
     "SymmetricUnary",
     "SystemBits",
     "Tabulated",
     "Transcript",
     "Turn",
     "add_file",
+    "central",
     "certify_local",
     "choose",
     "choose_mean",

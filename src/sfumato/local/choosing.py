@@ -35,6 +35,7 @@ CANDIDATES = (
     GeneralizedResponse, SubsetSelection, OptimizedUnary, SymmetricUnary, LocalHashing, HadamardResponse,
 )  # fmt: skip
 MEANS = (OptimizedWindow, Hybrid, Piecewise, Duchi, LocalLaplace)
+HIDING = 1.6  # times the least variance, a quarter more error, that hiding better after a shuffle is worth
 TIE = 0.01  # relative difference of total variance that a shorter report is worth
 
 
@@ -75,13 +76,28 @@ def rank_means(low: float, high: float, target: Pure | Approximate, n: int) -> l
     return sorted(found, key=lambda choice: choice.total_variance)
 
 
-def choose(k: int, target: Pure | Approximate, n: int, most_bytes: int | None = None) -> Choice:
+def choose(
+    k: int, target: Pure | Approximate, n: int, most_bytes: int | None = None, shuffled: float | None = None
+) -> Choice:
     """The protocol of least total variance whose reports have at most `most_bytes` bytes.
+
+    With `shuffled`, the delta of what is promised after a shuffle, it is the one that hides its owners best there among
+    those whose error is at most a quarter above the least.
 
     >>> choose(1024, Pure(1.0), 10**6).protocol.name, choose(3, Pure(1.0), 10**6).protocol.name
     ('olh', 'grr')
+    >>> [choose(200, Pure(4.0), 20_000, shuffled=delta).protocol.name for delta in (None, 1e-6)]
+    ['subset', 'grr']
     """
-    return _pick(rank(k, target, n), most_bytes)
+    ranked = rank(k, target, n)
+    if shuffled is None:
+        return _pick(ranked, most_bytes)
+    from sfumato.local.collection.central import central  # scipy: only when asked
+
+    least = _pick(ranked, most_bytes).total_variance
+    fitting = (choice for choice in ranked if most_bytes is None or choice.report_bytes <= most_bytes)
+    close = [choice for choice in fitting if choice.total_variance <= HIDING * least]
+    return min(close, key=lambda choice: central(choice.protocol, n, shuffled).epsilon)
 
 
 def choose_mean(low: float, high: float, target: Pure | Approximate, n: int, most_bytes: int | None = None) -> Choice:

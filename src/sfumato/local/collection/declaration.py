@@ -18,8 +18,9 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.local.client.binding import UNBOUND, Address, address, declared_digest, texts
 from sfumato.local.interactive.quantiles import Threshold
 from sfumato.local.interactive.strings import Prefixes
-from sfumato.local.protocols.protocol import LocalProtocol
+from sfumato.local.protocols.protocol import LocalProtocol, whole_from
 from sfumato.local.questions import QUESTIONS, question_from
+from sfumato.local.questions.history import history
 from sfumato.local.questions.marginals import Marginals
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.records import digest, readable
@@ -40,8 +41,9 @@ class Collection:
 
     `other` is the label that a client gives to a value that is none of them, or missing; without it such a value is
     refused where it is.  `rounds` are the names of all rounds there will be, such as days; a report counts in its own
-    round alone.  `salt` tells collections apart that are declared alike.  `bound` is false of collections that were
-    declared before messages named them (formats 1 and 2).
+    round alone.  `most`: owners randomize at most so many different values and answer from those ever after; without it
+    they answer every round afresh.  `salt` tells collections apart that are declared alike.  `bound` is false of
+    collections that were declared before messages named them (formats 1 and 2).
 
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> pets = Collection("pets", GeneralizedResponse.calibrate(3, Pure(1.0)), ("cat", "dog", "other"))
@@ -55,6 +57,7 @@ class Collection:
     other: str | None = None
     version: str = "1"
     rounds: tuple[str, ...] = ("1",)
+    most: int | None = None
     salt: str = ""
     bound: bool = True
 
@@ -77,9 +80,11 @@ class Collection:
             raise ParameterError("other must be one of the labels, of a protocol for categories or sets")
         if not (0 < len(self.rounds) <= MOST_ROUNDS):
             raise ParameterError(f"rounds must name from 1 to {MOST_ROUNDS:,} rounds, got {len(self.rounds):,}")
-        for part, most in (("version", LONGEST), ("salt", LONGEST)):
-            if not _text(getattr(self, part)) or len(getattr(self, part)) > most:
-                raise ParameterError(f"{part} must be a text of at most {most} characters")
+        for part in ("version", "salt"):
+            if not _text(getattr(self, part)) or len(getattr(self, part)) > LONGEST:
+                raise ParameterError(f"{part} must be a text of at most {LONGEST} characters")
+        if self.most is not None and not (type(self.most) is int and 1 <= self.most <= len(self.rounds)):
+            raise ParameterError(f"most must be a number of values from 1 to that of the rounds, got {self.most!r}")
 
     @property
     def digest(self) -> str:
@@ -104,6 +109,10 @@ class Collection:
         """What one report costs its owner."""
         return self.protocol.guarantee()
 
+    def history(self) -> Pure | Approximate:
+        """What all reports of one owner cost, over all rounds: `most` values, or a fresh report each round."""
+        return history(self.protocol, len(self.rounds), self.most)
+
     def to_record(self) -> dict[str, Any]:
         """Plain values; numbers are texts, so that every language hashes the same bytes."""
         return {**self._record(), "digest": self.digest} if self.bound else self._record()
@@ -114,6 +123,7 @@ class Collection:
             held = {"name": self.name, "labels": list(self.labels), "protocol": self.protocol.to_record()}
             return {"format": WITH_OTHER if other else EARLIER, **held, **other}
         terms = {"version": self.version, "salt": self.salt, "rounds": list(self.rounds), "labels": list(self.labels)}
+        terms |= {} if self.most is None else {"most": str(self.most)}
         return {"format": FORMAT, "name": self.name, **terms, **other, "protocol": texts(self.protocol.to_record())}
 
     @classmethod
@@ -123,7 +133,7 @@ class Collection:
             raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
         parts = {"format", "name", "labels", "protocol"}
         parts |= {"other"} if record["format"] != EARLIER else set()
-        parts |= {"version", "salt", "rounds", "digest"} if record["format"] == FORMAT else set()
+        parts |= {"version", "salt", "rounds", "most", "digest"} if record["format"] == FORMAT else set()
         extra = record.keys() - parts
         if extra or not isinstance(record.get("protocol"), dict):
             raise SchemaError(
@@ -141,6 +151,7 @@ class Collection:
             record.get("other"),
             str(record.get("version", "1")),
             tuple(str(name) for name in rounds),
+            None if record.get("most") is None else whole_from("most", record["most"]),
             str(record.get("salt", "")),
             record["format"] == FORMAT,
         )

@@ -19,7 +19,8 @@ from sfumato.answers.frames import Framed
 from sfumato.cards import Card, Shown
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
-from sfumato.local.collection.intervals import limits_of
+from sfumato.local.collection.intervals import limits_of, possible
+from sfumato.local.collection.suspicions import Suspicion, suspicions_of
 from sfumato.local.protocols.protocol import Floats, Tally
 from sfumato.local.protocols.square import SquareWave
 from sfumato.local.questions.limits import checked_level
@@ -77,13 +78,36 @@ class Estimate(Shown, Framed):
         return projected(values)
 
     def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[Floats, Floats]:
-        """Limits for each value, or with `joint` for all at once; proven for any number of reports."""
+        """Limits for each value, or with `joint` for all at once; proven for any number of honest reports.
+
+        Where honest reports can hardly have made the tally (`suspicions`), nothing can be told from it: then the limits
+        are those of what is possible.
+        """
         beta = 1 - checked_level(level)
-        return limits_of(self.collection.protocol, self.tally, self.reports, beta / len(self.values) if joint else beta)
+        protocol, count = self.collection.protocol, len(self.values)
+        low, high = limits_of(protocol, self.tally, self.reports, beta / count if joint else beta)
+        if self.suspicions():
+            least, most = possible(protocol)
+            return np.full(count, least), np.full(count, most)
+        return low, high
+
+    def suspicions(self) -> tuple[Suspicion, ...]:
+        """What honest reports can hardly have made; of a million honest collections at most one has any."""
+        return suspicions_of(self.collection.protocol, self.tally, self.reports)
 
     def guarantee(self) -> Pure | Approximate:
         """What one report cost its owner."""
         return self.collection.guarantee()
+
+    def history(self) -> Pure | Approximate:
+        """What all reports of one owner cost, over all rounds of the collection."""
+        return self.collection.history()
+
+    def central(self, delta: float) -> Approximate:
+        """What these reports cost one of their owners if a relay shuffled them and dropped their senders."""
+        from sfumato.local.collection.central import central  # scipy: only when asked
+
+        return central(self.collection.protocol, self.reports, delta)
 
     def certificate(self) -> Certificate | NoBoundKnown:
         """How far the error is from the best that any protocol of this guarantee could reach."""
@@ -135,11 +159,21 @@ class Estimate(Shown, Framed):
 
     def _facts(self) -> dict[str, str]:
         refused = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.refused.items())) or "nothing"
-        return {
-            "guarantee": self.guarantee().words().format(unit=UNIT),
-            "certificate": self.certificate().words(),
-            "refused": refused,
-        }
+        found = {"guarantee": self.guarantee().words().format(unit=UNIT), **self._beyond()}
+        doubts = "; ".join(doubt.words() for doubt in self.suspicions())
+        found |= {"SUSPICIOUS": f"{doubts}. No interval is stated."} if doubts else {}
+        return {**found, "certificate": self.certificate().words(), "refused": refused}
+
+    def _beyond(self) -> dict[str, str]:
+        """The promise over all rounds, and after a shuffle, where there is more to say than of one report."""
+        found = {}
+        if self.history() != self.guarantee():
+            told = f"all {len(self.collection.rounds)} rounds"
+            told += f", {self.collection.most} values of an owner" if self.collection.most is not None else ""
+            found["history"] = f"{told}: {self.history()!r}"
+        with contextlib.suppress(UnsupportedQuery, ParameterError):
+            found["shuffled"] = f"{self.central(min(1e-6, self.reports**-1.5))!r}, if a relay shuffles honest reports"
+        return found
 
     def card(self) -> Card:
         """The first estimates with their limits, and the claim."""
@@ -169,6 +203,8 @@ class Estimate(Shown, Framed):
             "refused": self.refused,
             "guarantee": to_record(self.guarantee()),
             "guarantee_in_words": self.guarantee().words().format(unit=UNIT),
+            "history": to_record(self.history()),
+            "suspicions": [{"test": one.test, "p": one.p, "found": one.found} for one in self.suspicions()],
             "certificate": self.certificate().to_record(),
             "certificate_in_words": self.certificate().words(),
             "table": self.columns(level, joint=joint, consistent=consistent),

@@ -10,6 +10,7 @@ larger questions        their own limits, for the population
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -18,51 +19,87 @@ import numpy as np
 from sfumato.errors import UnsupportedQuery
 from sfumato.local.protocols import (
     HadamardResponse,
+    Hybrid,
     Hypercube,
     LocalHashing,
     LocalLaplace,
     PrivUnit,
     SampledCoordinates,
 )
+from sfumato.local.protocols.numbers import Number
 from sfumato.local.protocols.privunit import LEVELS
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
 from sfumato.local.questions.limits import bernstein_sum, binomial
 from sfumato.local.questions.mapped import Mapped
 from sfumato.local.questions.moments import supports
 
-__all__ = ["limits_of"]
+__all__ = ["limits_of", "possible", "rates", "reach_beyond"]
 
 MOST_OUTPUTS = 1 << 16  # reports that are tried one by one for how far they move an estimate
+LEVELS_TRIED = np.exp(-np.arange(1.0, 700.0, 0.5)).tolist()  # from the largest
 ROUNDED = 1 + 1e-5  # PrivUnit's variance leaves out the rounding of reports, below 1e-5 of it
 
 
 def limits_of(protocol: LocalProtocol, tally: Tally, n: int, beta: float) -> tuple[Floats, Floats]:
-    """For each estimate, limits that cover the truth with probability at least 1 - beta."""
+    """For each estimate, limits that cover the truth with probability at least 1 - beta.
+
+    An estimate beyond what can be true counts as the nearest that can: limits of a share grow with it, so they cover as
+    before, and none ends up with a width of zero.
+    """
     own = protocol.limits(tally, n, beta)
     if own is not None:
         return np.asarray(own[0]), np.asarray(own[1])
-    rates = _rates(protocol)
-    if rates is not None:
-        p, q = map(float, rates)
-        ends = binomial(tally, n, beta)
+    bounds = rates(protocol)
+    if bounds is not None:
+        p, q = map(float, bounds)
+        ends = binomial(np.clip(tally, math.floor(n * q), math.ceil(n * p)), n, beta)
         low, high = ((end - q) / (p - q) for end in ends)
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
-    found = protocol.estimate(tally, n)
+    found, radius = protocol.estimate(tally, n), _radius(protocol, n)(beta)
+    if protocol.goal == "frequencies":
+        possible = np.clip(found, 0, 1)
+        return np.clip(possible - radius, 0, 1), np.clip(possible + radius, 0, 1)
+    return found - radius, found + radius
+
+
+def reach_beyond(protocol: LocalProtocol, tally: Tally, n: int) -> Floats:
+    """For each estimate that is no count of supports, a beta at which its limits leave what can be true; else 1."""
+    least, most = possible(protocol)
+    found, radius = protocol.estimate(tally, n), _radius(protocol, n)
+    beyond = np.maximum(np.maximum(found - most, least - found), 0.0)
+    levels = np.ones(len(found))
+    for beta in LEVELS_TRIED if np.any(beyond > 0) else ():
+        levels = np.where(beyond > radius(beta), beta, levels)
+    return levels
+
+
+def possible(protocol: LocalProtocol) -> tuple[float, float]:
+    """The least and the greatest that an estimate can stand for."""
+    match protocol:
+        case Number() | Hybrid() | Hypercube():
+            return protocol.low, protocol.high
+        case SampledCoordinates():
+            return protocol.inner.low, protocol.inner.high
+        case PrivUnit():
+            return -1.0, 1.0
+    if protocol.goal in ("frequencies", "tables"):
+        return 0.0, 1.0
+    raise UnsupportedQuery(f"protocol {protocol.name!r} has no proven law of its estimates")
+
+
+def _radius(protocol: LocalProtocol, n: int) -> Callable[[float], Floats]:
+    """How far an estimate lies from the truth, at most, with probability 1 - beta: a function of beta."""
     if isinstance(protocol, LocalLaplace):
         unit = (protocol.high - protocol.low) / protocol.steps
-        radius = np.full(1, _laplace_sum(protocol.scale, n, beta) * unit / n)
-    else:
-        radius = bernstein_sum(protocol.variance(n) * ROUNDED, _span(protocol) / n, beta)
-    low, high = found - radius, found + radius
-    if protocol.goal == "frequencies":
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
-    return low, high
+        return lambda beta: np.full(1, _laplace_sum(protocol.scale, n, beta) * unit / n)
+    variance, span = protocol.variance(n) * ROUNDED, _span(protocol) / n
+    return lambda beta: bernstein_sum(variance, span, beta)
 
 
-def _rates(protocol: LocalProtocol) -> tuple[Fraction, Fraction] | None:
+def rates(protocol: LocalProtocol) -> tuple[Fraction, Fraction] | None:
     """p and q of protocols whose tally counts supports."""
     if isinstance(protocol, Mapped):
-        return _rates(protocol.inner)
+        return rates(protocol.inner)
     if isinstance(protocol, LocalHashing):
         return protocol.truthful + (1 - protocol.truthful) / protocol.g, Fraction(1, protocol.g)
     try:

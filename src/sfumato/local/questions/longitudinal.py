@@ -26,6 +26,7 @@ from sfumato.local.client.files import locked, read, write
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.local.protocols.rappor import Rappor
+from sfumato.local.questions.history import history
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Diary", "Longitudinal"]
@@ -58,8 +59,7 @@ class Longitudinal:
 
     def history(self) -> Pure | Approximate:
         """What all reports of all time cost together, between histories that change in the same pattern."""
-        one = self.protocol.forever() if isinstance(self.protocol, Rappor) else self.protocol.guarantee()
-        return _composed(one, self.most) if one.delta else one.group(self.most)
+        return history(self.protocol, self.most, self.most)
 
     def words(self) -> str:
         """What is protected over time, and what is not, for whoever decides."""
@@ -121,12 +121,6 @@ class Diary:
             places.append(place)
             write(self._path, held)
         return place
-
-
-def _composed(one: Pure | Approximate, times: int) -> Pure | Approximate:
-    """Basic composition of equal claims."""
-    epsilon = Pure(one.epsilon).group(times).epsilon
-    return Approximate(epsilon, min(np.nextafter(one.delta * times, 1.0), 1 - 1e-16), assumptions=one.assumptions)
 
 
 def _ordinal(number: int) -> str:
