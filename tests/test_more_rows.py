@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
+from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.queries import bind
 from sfumato.release.more_rows import more_rows
 
@@ -179,3 +180,14 @@ def test_rows_given_a_condition_have_the_shares_that_rows_with_it_have(ruled: An
 def test_conditions_that_give_no_rows_are_refused_in_words(ruled: Any, given: Any, words: str) -> None:
     with pytest.raises(SfumatoError, match=words):
         ruled.more(10, given)
+
+
+def test_a_table_of_an_unknown_mechanism_is_not_taken_for_another(tmp_path: Path) -> None:
+    """One that a later version writes may cost more than the mechanism that it would be taken for."""
+    old = sf.load(Path(__file__).parent / "fixtures" / "v0_2_0" / "tables" / "synthetic.parquet")
+    strange = replace(old, method={**old.method, "type": "later-synthesis"})
+    (tmp_path / "strange.parquet").write_bytes(strange.to_bytes())
+    with pytest.raises(SchemaError, match=r"no mechanism 'later-synthesis'.*another version"):
+        sf.load(tmp_path / "strange.parquet")
+    with pytest.raises(UnsupportedQuery, match="no rows"):
+        replace(old, rows=old.rows.slice(0, 0)).more(3)

@@ -1,11 +1,16 @@
 """sfumato synthesize: a free preview, then one charge and a file."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pyarrow.csv
 import pytest
 
 import sfumato as sf
+from sfumato.ledger import Ledger
 
 
 def test_without_out_it_previews_for_free(place, run):
@@ -50,9 +55,11 @@ def test_mistakes_are_refused_before_anything_is_charged(arguments, words, place
     assert not list(place.glob("*.ledger"))
 
 
-@pytest.mark.parametrize("out", ["nowhere/made.csv", "folder.csv"])
+@pytest.mark.parametrize("out", ["nowhere/made.csv", "folder.csv", "/proc/made.csv", "circle.csv", "lost.csv"])
 def test_a_place_that_cannot_be_written_is_found_before_the_charge(out, place, run):
     (place / "folder.csv").mkdir()
+    (place / "circle.csv").symlink_to(place / "circle.csv")
+    (place / "lost.csv").symlink_to(place / "nowhere" / "made.csv")
     done = run("synthesize", "plan.toml", "--epsilon", 1, "--column", "state", "--out", out)
     assert done.code == 1
     assert "cannot be written" in done.err
@@ -268,3 +275,45 @@ def test_a_file_that_cannot_be_replaced_whole_stays_as_it_was(place, run, monkey
     assert not [name for name in left_behind(place) if name.startswith(".")]
     assert run("synthesize", "plan.toml", *columns).code == 0
     assert (place / "made.csv").read_text().startswith('"state"')
+
+
+KILLED = """
+import os, signal, sys
+import sfumato.release.tables as tables
+from sfumato.cli import main
+from sfumato.mechanisms.synthetic.marginals import mechanism
+
+def die(*given, **named):
+    if sys.argv[1] == "writing":
+        given[1].write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[1] == "computing":
+    mechanism.synthesized = die
+else:
+    tables.TableRelease.save = die
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(("moment", "charges"), [("computing", 2), ("writing", 1)])
+def test_a_killed_command_leaves_a_charge_and_can_be_run_again(moment, charges, place, run):
+    """Killed while it computes: the charge stands and nothing was released.  While it writes: the table is stored."""
+    (place / "made.parquet").write_bytes(b"before")
+    asked = ["synthesize", "plan.toml", "--epsilon", "1", "--column", "state", "--out", "made.parquet"]
+    killed = subprocess.run([sys.executable, "-c", KILLED, moment, *asked], cwd=place, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert (place / "made.parquet").read_bytes() == b"before"
+    kinds = [entry.kind for entry in Ledger.existing(place / "people.ledger").entries()]
+    assert kinds == ["open", "charge", "release"][: 2 if moment == "computing" else 3]
+    for draft in place.glob(".*.new.parquet"):
+        os.utime(draft, (0, 0))  # long ago
+    done = run(*asked)
+    assert done.code == 0, done.err
+    assert ("charged      2 times" in done.out) == (charges == 2)
+    assert len(sf.load(place / "made.parquet")) > 0
+    ledger = Ledger.existing(place / "people.ledger")
+    assert sum(entry.kind == "charge" for entry in ledger.entries()) == charges
+    assert ledger.spent().epsilon == charges
+    assert ledger.verify().holds
+    assert not list(place.glob(".*"))

@@ -25,6 +25,7 @@ SPACES: dict[str, Any] = {
     "sum": sf.Integers(0, 12),
     "hobbies": sf.Subsets(["chess", "golf"], 2),
     "id": sf.Integers(1, 40),
+    "arm": sf.Box(0, 1, shape=(2,)),
 }
 SCHEMA = sf.Schema(SPACES)
 PLAIN = ["a", "b", "day", "kind", "rooms", "paid"]
@@ -127,6 +128,8 @@ def test_rules_that_share_no_column_are_apart() -> None:
         (["unique(kind)"], "needs a column of numbers"),
         (["unique(a, b)"], "is written unique"),
         (["unique(id)", "id > 3"], "made up"),
+        (["arm[0] < 1"], "an entry of an array"),
+        (["a == null"], "missing values are found by"),
         (["day >= 2024"], "compared with a date such as"),
         (["day + 30 > 2024"], "days with days"),
         (["a <= day"], "days with days"),

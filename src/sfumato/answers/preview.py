@@ -83,6 +83,11 @@ class Preview(Shown):
         """The errors to expect, in words."""
         return "; ".join(error.words() for error in self.errors)
 
+    @property
+    def measures(self) -> str | None:
+        """What a synthetic table would measure, and how well, in words; None of other kinds."""
+        return _measures(self.numbers) if "column_noise" in self.numbers else None
+
     def to_record(self) -> dict[str, object]:
         """Plain values."""
         return {
@@ -110,8 +115,8 @@ class Preview(Shown):
     def card(self) -> Card:
         """What it would cost, and how accurate it would be."""
         facts = {"would cost": self.guarantee.words().format(unit=self.unit)}
-        if "column_noise" in self.numbers:
-            facts["measures"] = _measures(self.numbers)
+        if self.measures is not None:
+            facts["measures"] = self.measures
         if self.target is not None:
             facts["target"] = self.target.words()
         facts["error"] = self.accuracy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 
@@ -41,6 +42,8 @@ def explain(error: Exception, as_json: bool) -> int:
     """Say what went wrong on standard error, and return the exit code."""
     if isinstance(error, SfumatoError):
         kind, message = type(error).__name__, str(error)
+    elif isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        kind, message = "ParameterError", "a path is longer than the names of files can be; choose a shorter one"
     else:
         kind, message = "Unexpected", f"{GENERIC} (kind: {type(error).__name__})"
     code = code_of(error)

@@ -59,8 +59,8 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None)
 
 
 def _target(preview: Preview) -> tuple[str, ...]:
-    """What was asked for, and what a declaration would gain."""
-    hint = () if preview.hint is None else (preview.hint,)
+    """What was asked for, what is measured of a whole table, and what a declaration would gain."""
+    hint = tuple(words for words in (preview.measures, preview.hint) if words is not None)
     return hint if preview.target is None else (f"asked for: {preview.target.words()}", *hint)
 
 

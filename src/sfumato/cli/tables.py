@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import cast
@@ -23,7 +24,7 @@ from sfumato.queries import Query
 from sfumato.release.archive import load
 from sfumato.release.synthetic import SyntheticTable
 from sfumato.report.answers import left
-from sfumato.storage import PUBLISHED, whole, writing
+from sfumato.storage import PUBLISHED, clear_drafts, whole, writing
 
 __all__ = ["more", "sanitize", "synthesize"]
 
@@ -83,7 +84,7 @@ def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> Non
     if out.suffix == ".csv" and table.provenance.laboratory is not None:
         raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
     made = table.more(rows, given, after=after)
-    with writing(out), whole(out.resolve(), PUBLISHED) as draft:
+    with writing(out), _replaced(out) as draft:
         write_csv(made, draft) if out.suffix == ".csv" else pq.write_table(made, draft)
     say(f"{counted(made.num_rows, 'row')} like those of {table.name!r}{'' if given is None else f', where {given}'}")
     say("  cost         nothing: they were drawn from the released rows")
@@ -139,11 +140,23 @@ def _plan(path: Path, out: Path | None) -> Plan:
 def _must_be_writable(out: Path) -> None:
     if out.suffix not in (".parquet", ".csv"):
         raise ParameterError(f"--out must end in .parquet or .csv, got {out}")
-    place = out.resolve().parent
-    if out.is_dir() or not place.is_dir() or not all(os.access(one, os.W_OK) for one in (place, out) if one.exists()):
+    try:
+        place = arguments.path("--out", out).resolve()
+        fits = not place.is_dir() and (not place.exists() or os.access(place, os.W_OK))
+        with tempfile.TemporaryFile(dir=place.parent):  # a file can be made there; it has no name, and is gone
+            pass
+    except (OSError, RuntimeError):  # the latter of links in a circle
+        fits = False
+    if not fits:
         raise ParameterError(
             f"--out: {out} cannot be written; choose a file in a folder that exists; nothing was charged"
         )
+
+
+def _replaced(out: Path) -> AbstractContextManager[Path]:
+    """A draft that takes the file's place in the end; what killed processes left there goes, too."""
+    clear_drafts(out.resolve().parent)
+    return whole(out.resolve(), PUBLISHED)
 
 
 def _must_spare(out: Path, *read: Path | None) -> None:
@@ -167,7 +180,7 @@ def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: boo
     with listening(lambda words, part: None) if as_json else nullcontext():
         table = session.release(query, spend=spend, name=name)
     stored = session.ledger.head == before
-    with writing(out, KEPT), whole(out.resolve(), PUBLISHED) as draft:
+    with writing(out, KEPT), _replaced(out) as draft:
         table.save(draft)
     if as_json:
         print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new, "stored": stored})
@@ -175,6 +188,9 @@ def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: boo
         say(table.words())
         if stored:
             say("  cost         nothing now: it was stored, and is returned as it was")
+        charges = sum(entry.kind == "charge" and entry.name == table.name for entry in session.ledger.entries())
+        if charges > 1:
+            say(f"  charged      {charges} times: what was charged before was lost, as where a process is killed")
         say(f"  file         {out}")
 
 

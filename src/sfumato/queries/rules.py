@@ -29,7 +29,7 @@ from sfumato.spaces.schema import Schema
 __all__ = ["Rules", "given_of", "rules_of"]
 
 MOST_RULES = 100
-WORDS = ("true", "false", "null", "none")  # constants of the language, unless a column has the name
+NOTHING, TRUTHS = ("null", "none"), ("true", "false")  # words of the language, unless a column has the name
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -225,7 +225,9 @@ def _definitions(tree: Tree) -> Iterator[tuple[str, Tree]]:
     """A column and the formula over others that it equals, either side first."""
     if tree.function == "==":
         for one, other in (tree.parts, tree.parts[::-1]):
-            inside = [name for name in columns_in(other) if name != other.bare or name.lower() not in WORDS]
+            inside = [
+                name for name in columns_in(other) if name != other.bare or name.lower() not in (*NOTHING, *TRUTHS)
+            ]
             if one.bare is not None and inside and one.bare not in inside:
                 yield one.bare, other
 
@@ -234,7 +236,7 @@ def _columns(
     tree: Tree, text: str, schema: Schema, names: Sequence[str], keys: Sequence[str], kind: str = "rule"
 ) -> tuple[str, ...]:
     """The columns that a rule names, all of them plain ones of the table."""
-    found = tuple(name for name in columns_in(tree) if name in names or name.lower() not in WORDS)
+    found = tuple(name for name in columns_in(tree) if name in names or name.lower() not in TRUTHS)
     _must_be_plain(found, text, schema, names, keys, kind)
     if not found:
         raise SchemaError(f"the {kind} {text!r:.200} names no column; write one such as start <= end")
@@ -246,6 +248,13 @@ def _must_be_plain(
 ) -> None:
     """Refuse columns that rules and conditions on made rows cannot be about."""
     for name in found:
+        if name not in names and name.lower() in NOTHING:
+            raise SchemaError(f"the {kind} {text!r:.200} compares with {name}; missing values are found by: a is null")
+        if name not in names and schema.entry(name) is not None:
+            raise UnsupportedQuery(
+                f"the {kind} {text!r:.200} names {name!r}, an entry of an array; it can be about numbers, dates and "
+                "categories that are columns of their own"
+            )
         if name in keys:
             raise UnsupportedQuery(f"the {kind} {text!r:.200} names {name!r}, whose numbers are made up; leave it out")
         if name not in names:

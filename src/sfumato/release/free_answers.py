@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from sfumato import arguments
 from sfumato.answers.frames import Framed
-from sfumato.cards import Card, Shown
+from sfumato.cards import Card, Shown, counted
 from sfumato.engines import read
 from sfumato.errors import UnsupportedQuery
 from sfumato.planner import best
@@ -125,8 +125,8 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
         )
     if len(rows) < FEWEST or total < CLEAR * off:
         raise UnsupportedQuery(
-            f"{len(rows):,} rows that stand for about {total:,.0f}, give or take {off:,.0f}, are too few to say how "
-            "far an answer may be off; make the table with more rows, spend more, or release the answer"
+            f"{counted(len(rows), 'row')} of a table that has about {total:,.0f}, give or take {off:,.0f}: too few to "
+            "say how far an answer may be off; make the table with more rows, spend more, or release the answer"
         )
     question = bind(query, public)
     mechanism = best(question, EXACT)

@@ -9,7 +9,7 @@ from sfumato import arguments
 from sfumato.answers.answer import failure_of
 from sfumato.answers.smooth_errors import SmoothErrors
 from sfumato.answers.statements import Accuracy, NotStated
-from sfumato.errors import UnsupportedQuery
+from sfumato.errors import SchemaError, UnsupportedQuery
 from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
 from sfumato.mechanisms.synthetic.marginals.generation import shuffling
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SyntheticTable"]
 
+Synthesizer = MarginalSynthesis | NumericSynthesis | JoinedSynthesis | PersonSynthesis | WorkloadSynthesis
+MEASURE_COUNTS: dict[str, type[MarginalSynthesis | PersonSynthesis | WorkloadSynthesis]] = {
+    "marginal-synthesis": MarginalSynthesis,
+    "person-synthesis": PersonSynthesis,
+    "workload-synthesis": WorkloadSynthesis,
+}
 MEASURE_MOMENTS: dict[str, type[NumericSynthesis | JoinedSynthesis]] = {
     "smooth-synthesis": NumericSynthesis,
     "joined-synthesis": JoinedSynthesis,
@@ -69,13 +75,15 @@ class SyntheticTable(TableRelease):
         return details.bind(Query(details), self.schema)
 
     @property
-    def mechanism(self) -> MarginalSynthesis | NumericSynthesis | JoinedSynthesis | PersonSynthesis | WorkloadSynthesis:
+    def mechanism(self) -> Synthesizer:
         """The synthesizer, rebuilt from its public parameters; tables of 0.3.0 and before kept its target as spend."""
-        record = {"target": to_record(self.spend), **self.method}
-        if self.method["type"] == "person-synthesis":
-            return PersonSynthesis.from_record(self.question, record)
-        counting = WorkloadSynthesis if self.method["type"] == "workload-synthesis" else MarginalSynthesis
-        return self._smooth or counting.from_record(self.question, record)
+        kind = {**MEASURE_COUNTS, **MEASURE_MOMENTS}.get(self.method["type"])
+        if kind is None:  # never taken for another one, whose claim it may not have
+            raise SchemaError(
+                f"no mechanism {self.method['type']!r:.40} makes synthetic tables here; the table may come from "
+                "another version"
+            )
+        return kind.from_record(self.question, {"target": to_record(self.spend), **self.method})
 
     @property
     def _smooth(self) -> NumericSynthesis | JoinedSynthesis | None:
@@ -157,6 +165,8 @@ class SyntheticTable(TableRelease):
             raise UnsupportedQuery(f"all {room:,} numbers of {question.rules.keys[0]!r} are taken by rows before these")
         most = question.most_rows if room is None else min(question.most_rows, room - numbered)
         count = arguments.whole("rows", rows, 1, most)
+        if not len(self):
+            raise UnsupportedQuery(f"{self.name!r} has no rows to draw more from")
         if question.identifier is not None:
             if given is not None:
                 raise UnsupportedQuery(
