@@ -71,6 +71,7 @@ from sfumato.mechanisms.sanitized.sets import Flipped
 from sfumato.mechanisms.selection.bracketed_quantiles import _outward
 from sfumato.mechanisms.synthetic import joined
 from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, selection
+from sfumato.mechanisms.synthetic.marginals import columns as singles
 from sfumato.mechanisms.synthetic.persons import mechanism as persons
 from sfumato.mechanisms.synthetic.persons import repeats
 from sfumato.mechanisms.synthetic.smooth import plan as smooth_plan
@@ -425,7 +426,7 @@ def in_rounds(script):
         for place in (rounds, judging)
         for name, new in (("noisy", script.noisy), ("shuffling", alike))
     ]
-    return [*watched, (selection, "choose", script.chosen)]
+    return [*watched, (singles, "noisy", script.noisy), (selection, "choose", script.chosen)]
 
 
 def in_moments(script):

@@ -20,8 +20,9 @@ import sfumato as sf
 from sfumato.errors import EngineError, ParameterError, SchemaError, UnsupportedQuery
 from sfumato.mechanisms.synthetic import joined
 from sfumato.mechanisms.synthetic.candidates import synthetic_mechanisms
+from sfumato.mechanisms.synthetic.marginals import columns as singles
 from sfumato.mechanisms.synthetic.marginals import rounds
-from sfumato.mechanisms.synthetic.marginals.budget import Split, first_scales, for_tables
+from sfumato.mechanisms.synthetic.marginals.budget import Split, counted, for_tables
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import noisy
 from sfumato.orders import preview as previewed
@@ -161,11 +162,11 @@ def test_a_preview_states_the_noise_of_a_column_and_it_is_that(seed: int) -> Non
     plan = marginal(schema, None, spend)
     tables = for_tables(plan.for_rows, None)
     share = Split.of(plan.noise, tables, plan.columns, float(rows)).singles
-    scales = first_scales(plan.noise, tables * share, plan.columns)
+    counting = counted(plan.noise, tables * share, plan.columns, float(rows))
     parts = []
     for run in range(60):
-        for scale, column in zip(scales, plan.columns, strict=True):
-            noise = noisy(np.zeros(column.size, dtype=np.int64), plan.noise.law(scale), seeded(1000 * seed + run))
+        for column, held in zip(plan.columns, counting, strict=True):
+            noise = noisy(np.zeros(column.size, dtype=np.int64), plan.noise.law(held.scale), seeded(1000 * seed + run))
             parts.append(0.5 * np.abs(noise).sum() / rows)
     assert preview.numbers["column_noise"] == pytest.approx(np.mean(parts), rel=0.1)
     assert f"{preview.numbers['column_noise']:.3f} in total variation on average" in str(preview)
@@ -450,7 +451,8 @@ def test_without_pairs_a_pure_budget_measures_every_column_once(adjacency: Any, 
         looks.append((counts.size, law.scale))
         return real(counts, law, rng)
 
-    monkeypatch.setattr(rounds, "noisy", watched)
+    for place in (singles, rounds):
+        monkeypatch.setattr(place, "noisy", watched)
     frame = people().head(40)
     schema = sf.Schema(SCHEMA.columns, adjacency=adjacency, size=40)
     plan = marginal(schema, None, sf.Pure(0.5))

@@ -1,4 +1,4 @@
-"""Public cells of numbers: a partition, fine near zero, no coarser than twice equal ones elsewhere, atoms alone."""
+"""Public cells of numbers: a partition, within equal bars, fine near zero, elsewhere at most twice as wide as equal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.queries.cells import CELLS, cut
+from sfumato.queries.cells import BARS, CELLS, bars, cut
 from sfumato.queries.encoding import Column
 from sfumato.spaces import Dates, Duration, Integers, Interval, TimeOfDay
 
@@ -26,6 +26,15 @@ def test_cells_part_the_points_and_atoms_stand_alone(low: int, width: int, magni
     alone = {low, high, atom} | ({0} if magnitudes and low <= 0 <= high else set())
     assert all(widths[np.searchsorted(edges, point - low)] == 1 for point in alone)
     assert widths.max() <= max(1, 2.2 * width / (CELLS - 12) + 1)  # half of the cells are equal ones
+    last = np.append(edges[1:], width + 1) - 1
+    begun = [np.searchsorted(bars(width), points, side="right") for points in (edges, last)]
+    np.testing.assert_array_equal(*begun)
+
+
+def test_bars_are_those_of_a_histogram() -> None:
+    points = np.arange(1001)
+    counts = np.bincount(np.searchsorted(bars(1000), points, side="right") - 1)
+    assert counts.tolist() == np.histogram(points, bins=BARS, range=(0, 1000))[0].tolist()
 
 
 @pytest.mark.parametrize("high", [10**5, 10**6, 10**8, 10**12])
@@ -40,7 +49,7 @@ def test_wide_bounds_leave_magnitudes_sharp(high: int) -> None:
 def test_what_has_no_zero_is_cut_evenly() -> None:
     for space in (Dates("1900-01-01", "2030-12-31"), TimeOfDay(step=10)):
         widths = Column.of("x", space).widths()[1:-1]
-        assert widths.max() - widths.min() <= 1
+        assert widths.max() <= 8 / 7 * widths.min() + 2  # seven or eight to a bar
     for other in (Duration(0, 10_000, "hours", step=1), Integers(0, 10_000), Interval(0, 100, step=0.01)):
         widths = Column.of("x", other).widths()
         assert (widths[:10] == 1).all()

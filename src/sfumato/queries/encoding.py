@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.queries.cells import cut
+from sfumato.queries.cells import bars, cut
 from sfumato.queries.parts import parts_of
 from sfumato.spaces import Numeric, Space, numeric
 from sfumato.spaces.schema import Schema
@@ -101,6 +101,16 @@ class Column:
         lattice = self.space.lattice if self.ordered else None
         inside = lattice is not None and lattice.low <= 0 <= lattice.high
         return np.array([-lattice.low] if lattice is not None and inside else [], dtype=np.int64)
+
+    @property
+    def barred(self) -> Column:
+        """The same numbers with the bars of a public histogram for levels."""
+        return replace(self, edges=bars(self.points - 1))
+
+    def bars(self) -> Whole:
+        """The bar of each level of a number; that for missing values is the last."""
+        missing = [-1] if self.nullable else []
+        return self.barred.levels(np.array([*(self.edges or ()), *missing], dtype=np.int64))
 
     def widths(self) -> Whole:
         """How many values each valued level holds."""

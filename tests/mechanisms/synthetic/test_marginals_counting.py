@@ -8,9 +8,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.mechanisms.synthetic.marginals import counting
-from sfumato.mechanisms.synthetic.marginals.budget import FEW, finest
+from sfumato.mechanisms.synthetic.marginals.budget import FEW, counted, finest
+from sfumato.mechanisms.synthetic.marginals.columns import Columns, Counted, measured
 from sfumato.mechanisms.synthetic.marginals.levels import coarsened
-from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.rounds import synthesized
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
@@ -73,3 +74,37 @@ def test_a_hundred_rows_tell_where_a_number_lies_and_many_are_counted_level_by_l
         made = synthesized(lambda held=held: [held], columns, noise, Fraction(1, 30), 100, lambda _: 100, seeded(seed))
         off += [abs(made.rows[name].mean() - held[name].mean()) for name in held]
     assert np.mean(off) < 1600  # half of what rows spread over all values would be off by
+
+
+def test_a_number_with_many_levels_is_counted_in_bars_too_and_both_agree():
+    """A bar of eight levels has less than a third of the noise that they have together."""
+    columns = [
+        Column.of("x", sf.Integers(0, 255)),
+        Column.of("y", sf.Integers(0, 60)),
+        Column.of("z", sf.Integers(0, 1)),
+    ]
+    noise, amount = ConcentratedNoise(Reach(1, both=False)), Fraction(1, 30)
+    plans = counted(noise, amount, columns, 1e6)
+    scales = [scale for plan in plans for scale in (plan.scale, plan.bars) if scale is not None]
+    assert len(scales) == 4
+    assert Fraction(99, 100) * amount <= noise.cost(scales) <= amount
+    assert all(plan.bars is None for plan in counted(PureNoise(noise.reach), amount, columns, 1e6))
+    exact = [np.full(column.size, 4000, dtype=np.int64) for column in columns]
+    owner, off, said = columns[0].bars(), [], None
+    for seed in range(60):
+        held = measured(exact, columns, noise, amount, 1e6, seeded(seed))
+        found, said = held[0].joined(columns[0]), held[0].noise(columns[0], owner)
+        off.append(np.bincount(owner, weights=found - exact[0])[:-1])
+    spread = np.var(np.array(off), axis=0).mean()  # of 60 x 32 values: known to a thirtieth
+    assert spread == pytest.approx(said[:-1].mean(), rel=0.15)
+    assert spread < 0.3 * 8 * noise.law(plans[0].scale).variance
+
+
+def test_columns_told_twice_are_averaged_by_their_precision():
+    one = Counted(np.array([10.0, 20.0]), 1.0, 30.0, np.array([31.0]), 4.0)
+    both = one.again(Counted(np.array([14.0, 24.0]), 3.0, 38.0, np.array([39.0]), 4.0))
+    assert both.levels.tolist() == [11.0, 21.0]
+    assert (both.variance, both.total, both.bars.tolist(), both.spread) == (0.75, 32.0, [35.0], 2.0)
+    rows, error = Columns([both], None, None).total()
+    assert rows == pytest.approx((32 / 1.5 + 35 / 2) / (1 / 1.5 + 1 / 2))
+    assert error == pytest.approx((1 / 1.5 + 1 / 2) ** -0.5)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.mechanisms.synthetic.marginals import rounds
+from sfumato.mechanisms.synthetic.marginals import columns as marginal_columns
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted
 from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, settled, systematic
 from sfumato.mechanisms.synthetic.marginals.levels import _steps, nested, smoothed
@@ -130,7 +130,7 @@ def test_noise_at_far_bounds_is_empty_and_incomes_keep_their_mean(laplace: bool)
         real = np.exp(chance.normal(9.6, 1.0, 20_000)).astype(np.int64)
         noise = chance.laplace(0, 10 / math.sqrt(2), 256) if laplace else chance.normal(0, 10, 256)
         counts = np.bincount(column.levels(real), minlength=256) + noise.round()
-        held = smoothed(counts, 10.0, column, 20_000.0).counts
+        held = smoothed(counts, 10.0, column, 20_000.0)
         made = opened(np.zeros(20_000, dtype=np.int64), held, np.zeros(256, dtype=np.int64), column, chance)
         errors.append([made.mean() / real.mean() - 1, np.median(made) / np.median(real) - 1])
     assert np.abs(np.median(errors, axis=0)).max() < 0.1
@@ -139,7 +139,7 @@ def test_noise_at_far_bounds_is_empty_and_incomes_keep_their_mean(laplace: bool)
 def test_what_the_rows_are_missed_without_is_given_back() -> None:
     """A hundred rows under noise of twenty: no run shows, and the table is not thrown on the strongest."""
     column, counts = Column.of("x", Integers(0, 9, missing=0)), np.array([30.0, -5, 12, 9, 40, 3, -20, 15, 22, 8])
-    held = smoothed(counts, 20.0, column, 100.0).counts
+    held = smoothed(counts, 20.0, column, 100.0)
     assert held.sum() == pytest.approx(100)
     assert (held > 0).sum() > 5
 
@@ -147,7 +147,7 @@ def test_what_the_rows_are_missed_without_is_given_back() -> None:
 @pytest.mark.parametrize("counts", [[-5.0, -1.0, -2.0, -9.0], [0.0, 0.0, 0.0, 0.0], [3.0, 1e9, -1e9, 2.0]])
 def test_smoothed_counts_are_a_distribution(counts: list[float]) -> None:
     for space in (Integers(0, 2), Categories(("a", "b", "c"))):
-        held = smoothed(np.array(counts), 1.0, Column.of("x", space), 10.0).counts
+        held = smoothed(np.array(counts), 1.0, Column.of("x", space), 10.0)
         assert (held >= 0).all()
         assert held.sum() == pytest.approx(10.0)
 
@@ -166,6 +166,21 @@ def test_groups_are_nested_and_as_few_as_asked(mass: list[float], ordered: bool)
         if ordered:
             assert (np.diff(coarser[: column.valued]) >= 0).all()
     assert chain[0].max() < 16
+
+
+def test_groups_end_where_the_bars_of_a_histogram_do() -> None:
+    """Ages that lie in few bars split them, ages in all bars are these, and a long thin tail does not take them all."""
+    column = Column.of("age", Integers(0, 255, missing=0))
+    bars, chance = column.bars(), np.random.default_rng(8)
+    ages = chance.uniform(0.5, 1.5, 256)
+    np.testing.assert_array_equal(nested(ages, column, (32, 16))[0], bars)
+    few = np.where((bars > 4) & (bars < 12), ages, 0.0)
+    groups = nested(few, column, (32, 16))[0]
+    held = [set(bars[(groups == group) & (few > 0)].tolist()) for group in range(32)]
+    assert [len(some) for some in held] == [1] * 32
+    tail = np.where(bars < 4, ages, 1e-3 * ages)
+    groups = nested(tail, column, (32,))[0]
+    assert len(set(groups[bars < 4].tolist())) >= 24
 
 
 # rows
@@ -240,13 +255,13 @@ def test_values_lean_to_the_denser_neighbor() -> None:
 
 def test_missing_values_that_noise_hides_count_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are taken for none in the model of a column, and yet the number of rows is not biased by that."""
-    monkeypatch.setattr(rounds, "noisy", lambda counts, law, rng: counts)
+    monkeypatch.setattr(marginal_columns, "noisy", lambda counts, law, rng: counts)
     columns = [Column.of(name, Integers(0, 99)) for name in "ab"]
     exact = [np.append(np.full(100, 9), 30)] * 2
     noise = ConcentratedNoise(Reach(1, both=False))
-    measured = rounds._measured(exact, columns, noise, Fraction(1, 1000), 930.0, seeded(1))
-    assert measured[0][0][-1] == 0
-    held = rounds._Columns(*measured, None, None)
+    measured = marginal_columns.measured(exact, columns, noise, Fraction(1, 1000), 930.0, seeded(1))
+    assert measured[0].levels[-1] == 0
+    held = marginal_columns.Columns(measured, None, None)
     assert held.total()[0] == pytest.approx(930)
-    held.again(*measured)
+    held.again(measured)
     assert held.total()[0] == pytest.approx(930)

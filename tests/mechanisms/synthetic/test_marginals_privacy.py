@@ -16,6 +16,7 @@ from scipy import stats
 
 from sfumato.auditing import audit
 from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, selection
+from sfumato.mechanisms.synthetic.marginals import columns as singles
 from sfumato.mechanisms.synthetic.marginals.counting import pair_counts, single_counts
 from sfumato.mechanisms.synthetic.marginals.estimation import merging
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
@@ -29,7 +30,7 @@ from sfumato.queries.synthetic import synthetic
 from sfumato.queries.view import SecretView
 from sfumato.randomness import seeded
 from sfumato.sampling import choose
-from sfumato.spaces import Categories
+from sfumato.spaces import Categories, Integers
 from sfumato.spaces.schema import Schema
 from statistical import ALPHA
 from views import view_of
@@ -178,9 +179,12 @@ def test_scales_cost_no_more_than_their_amount(reach: Reach, amount: float, cell
 
 
 @pytest.mark.parametrize("target", [Pure(0.7), Concentrated(0.3), Approximate(1.0, 1e-9), Approximate(0.5, 0.0)])
-def test_everything_measured_together_costs_the_target(target: Guarantee, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", [ABC.space, Integers(0, 199)])  # of so many levels, bars are counted, too
+def test_everything_measured_together_costs_the_target(
+    target: Guarantee, first: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The costs of all scales and rates of a run, added up from what was really used."""
-    schema = Schema({"a": ABC.space, "b": XY.space})
+    schema = Schema({"a": first, "b": XY.space})
     plan = marginal(schema, None, target)
     spent, kind = [], type(plan.noise)
     law, rate = kind.law, kind.rate
@@ -201,7 +205,8 @@ def test_everything_measured_together_costs_the_target(target: Guarantee, monkey
         return values + noise.sample(values.shape, rng)
 
     monkeypatch.setattr(kind, "rate", counted)
-    monkeypatch.setattr(rounds, "noisy", sampled)
+    for place in (singles, rounds):
+        monkeypatch.setattr(place, "noisy", sampled)
     monkeypatch.setattr(judging, "noisy", judged)
     for many, clear in ((400, 0.0), (400, 1e9), (1, 0.25)):  # pairs are chosen, or all are measured, or few rows
         spent.clear()
@@ -253,8 +258,8 @@ def transcript(
 ) -> Transcript:
     """One run on a tiny table."""
     held = Transcript(script)
-    monkeypatch.setattr(rounds, "noisy", held.noisy)
-    monkeypatch.setattr(judging, "noisy", held.noisy)
+    for place in (singles, rounds, judging):
+        monkeypatch.setattr(place, "noisy", held.noisy)
     for place in (rounds, judging):  # rows are public before they are judged: the same in both runs
         monkeypatch.setattr(place, "shuffling", lambda rng: np.random.default_rng(seed))
     monkeypatch.setattr(selection, "choose", held.choose)

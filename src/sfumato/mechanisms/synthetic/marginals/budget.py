@@ -12,10 +12,12 @@ from fractions import Fraction
 
 from sfumato.mechanisms.synthetic.marginals.levels import Groups, coarsened
 from sfumato.mechanisms.synthetic.marginals.noise import Noise
+from sfumato.queries.cells import BARS
 from sfumato.queries.encoding import Column
 
 __all__ = [
     "CHOOSING",
+    "Counting",
     "Split",
     "column_noise",
     "counted",
@@ -33,6 +35,7 @@ HOPELESS = {True: 0.75, False: 0.33}  # normal noise, or Laplace: the share that
 RISE, POWER = 1.7, 0.4  # of that share with the noise of a column; from Adult, flights and their samples
 FILLED = 0.2  # groups of levels that are counted for each row over the noise of a count; from samples of Adult
 FEW, ENOUGH = 8, 64  # the least number of groups, and the one from which on levels are counted one by one
+TWICE, HALVING = 3, 3  # levels in a bar from which on it is counted, too; then, by `scales`, both cost about half
 SMOOTH = 32  # levels whose noise remains, at most, once a column is smoothed
 PAIRS_A_COLUMN, MOST_PAIRS = {True: 3, False: 1}, 120  # with Laplace noise, each pair costs all others as much
 FEW_COLUMNS, CLEAR = 7, 0.25  # columns, and their share, up to which all pairs are measured; from the same
@@ -81,21 +84,39 @@ def finest(noise: Noise, amount: Fraction, columns: Sequence[Column], total: flo
     ]
 
 
-def counted(noise: Noise, amount: Fraction, columns: Sequence[Column], total: float) -> list[Groups]:
-    """The group of each level of each column, as they are counted."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Counting:
+    """How a column is counted by itself: the group of each level, the noise of a group, and that of a bar, if any."""
+
+    groups: Groups
+    scale: float
+    bars: float | None
+
+
+def counted(noise: Noise, amount: Fraction, columns: Sequence[Column], total: float) -> list[Counting]:
+    """How each column is counted for an amount: numbers with many levels in bars, too, for about as much each."""
     most = finest(noise, amount, columns, total)
-    return [coarsened(column, groups) for column, groups in zip(columns, most, strict=True)]
+    owners = [coarsened(column, groups) for column, groups in zip(columns, most, strict=True)]
+    many = [int(owner.max()) + 1 for owner in owners]
+    twice = [
+        noise.apart and column.ordered and groups >= TWICE * BARS for column, groups in zip(columns, many, strict=True)
+    ]
+    cells = [groups // HALVING if both else groups for groups, both in zip(many, twice, strict=True)]
+    scales = noise.scales(amount, [*cells, *(groups for groups, both in zip(cells, twice, strict=True) if both)])
+    bars = iter(scales[len(columns) :])
+    return [
+        Counting(owner, scale, next(bars) if both else None)
+        for owner, scale, both in zip(owners, scales, twice, strict=False)
+    ]
 
 
 def foreseen(noise: Noise, amount: Fraction, columns: Sequence[Column], size: int) -> tuple[float, int]:
     """For `size` rows: a column's mean noise in total variation, and how many pairs are planned."""
     total = float(size * noise.reach.units)
     split = Split.of(noise, amount, columns, total)
-    cells = [int(owner.max()) + 1 for owner in counted(noise, amount * split.singles, columns, total)]
-    scales = noise.scales(amount * split.singles, cells)
     parts = [
-        min(1.0, 0.5 * noise.law(scale).mean_absolute * groups / total)
-        for scale, groups in zip(scales, cells, strict=True)
+        min(1.0, 0.5 * noise.law(plan.scale).mean_absolute * (int(plan.groups.max()) + 1) / total)
+        for plan in counted(noise, amount * split.singles, columns, total)
     ]
     return sum(parts) / len(parts), split.pairs
 

@@ -4,7 +4,8 @@ Counts of an ordered column are fitted by steps: the cut into runs that minimize
 sigma^2 ln(levels) for each run, found exactly by dynamic programming.  Runs that noise alone could make are empty, so
 that a few rows of noise at a far bound do not decide the mean; unless the rows are missed without them.  Of an
 unordered column, the levels that noise would hide share what they have together.  Groups are merged from the smallest
-up, so that coarser ones are unions of finer ones.  All of it works on noisy counts, which are public.
+up, so that coarser ones are unions of finer ones; those of a number within the bars of a public histogram first.  All
+of it works on noisy counts, which are public.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.queries.encoding import Column
 
-__all__ = ["HIDDEN", "Groups", "Smoothed", "coarsened", "nested", "smoothed"]
+__all__ = ["HIDDEN", "Groups", "coarsened", "nested", "smoothed"]
 
 Reals = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
@@ -28,17 +29,11 @@ HIDDEN = 2.0  # standard deviations below which a category shares with the other
 WEAK, STRONG = 3.0, 4.5  # of a run beside one that shows, and of one that shows: in a hundred columns noise is it once
 ALONE = 4.0  # of one level, in addition: tails of Laplace noise
 MISSED = 0.1  # of the rows
+ACROSS = 8.0  # times the mass of two neighbors in one bar may be that of two in different ones, before they are merged
 STEPS = 1500  # levels up to which runs are found exactly; there are at most 257
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Smoothed:
-    """Counts of each level, nonnegative."""
-
-    counts: Reals
-
-
-def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Smoothed:
+def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Reals:
     """Nonnegative counts that sum to `total`; an empty column is spread evenly."""
     runs = _steps(counts[: column.valued], sigma) if column.ordered else _pooled(counts, sigma)
     if column.ordered and column.nullable:
@@ -55,7 +50,7 @@ def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Smoot
         level[-1] = 0.0  # missing values only where they show
     if level.sum() <= 0:
         level = np.ones(len(counts)) if not column.nullable else np.append(np.ones(column.valued), 0.0)
-    return Smoothed(level * (total / level.sum()))
+    return np.asarray(level * (total / level.sum()))
 
 
 def coarsened(column: Column, most: int) -> Groups:
@@ -99,15 +94,19 @@ def _numbered(owner: Groups) -> Groups:
 def _adjacent(mass: Reals, column: Column) -> list[tuple[int, int]]:
     """Neighbors of least mass together, again and again, empty ones first; missing values stay apart until the end.
 
-    No group is then empty where there are fewer groups than levels: noise on pairs puts no rows where none show.
+    Those that lie in one bar of the public histogram weigh less, so that groups end where bars do, unless almost nobody
+    is there.  No group is empty where there are fewer groups than levels: noise on pairs puts no rows where none show.
     """
-    starts, held = np.arange(column.valued), mass[: column.valued]
+    starts, held, bars = np.arange(column.valued), mass[: column.valued], column.bars()[: column.valued]
     merges: list[tuple[int, int]] = []
     while len(held) > 1:
-        sums = held[:-1] + held[1:]
-        k = int(np.where(np.minimum(held[:-1], held[1:]) > 0, sums, sums - mass.sum()).argmin())
+        sums, least = held[:-1] + held[1:], np.minimum(held[:-1], held[1:])
+        costs = np.where(bars[:-1] == bars[1:], sums / ACROSS, sums)
+        k = int(np.where(least > 0, costs, sums - mass.sum()).argmin())
+        if bars[k] != bars[k + 1] and held[k + 1] > 0:
+            bars[k] = bars[k + 1] if held[k] <= 0 else -1 - starts[k]  # of several bars: no neighbor shares them
         merges.append((int(starts[k]), int(starts[k + 1])))
-        held, starts = np.delete(held, k + 1), np.delete(starts, k + 1)
+        held, starts, bars = np.delete(held, k + 1), np.delete(starts, k + 1), np.delete(bars, k + 1)
         held[k] = sums[k]
     return merges + ([(0, column.valued)] if column.nullable else [])
 

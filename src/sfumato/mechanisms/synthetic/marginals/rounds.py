@@ -6,17 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, counted, for_tables
+from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, for_tables
+from sfumato.mechanisms.synthetic.marginals.columns import Columns, Counted, measured, variance
 from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining
 from sfumato.mechanisms.synthetic.marginals.counting import Read, pair_counts, single_counts
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
 from sfumato.mechanisms.synthetic.marginals.generation import opened, sampled, settled, shuffling
-from sfumato.mechanisms.synthetic.marginals.levels import HIDDEN, Groups, Smoothed, nested, smoothed
+from sfumato.mechanisms.synthetic.marginals.levels import Groups, nested
 from sfumato.mechanisms.synthetic.marginals.model import Model, Reals
 from sfumato.mechanisms.synthetic.marginals.noise import Noise, noisy
 from sfumato.mechanisms.synthetic.marginals.room import Room, regrouped
@@ -41,8 +43,9 @@ __all__ = ["Fitted", "Synthesis", "modelled", "synthesized"]
 STEPS, LAST_STEPS = 12, 150  # of fitting, between rounds and at the end
 TIES = 4.0  # shrinkage of a table, times the rows in one of its cells: cells are expected to lie about half off
 MANY = 256  # cells of a table; of more, most are empty
+FULL = 4.0  # rows in a cell, over the scale of its noise, down to which all pairs are measured; from samples of Adult,
+BESIDE, ASIDE = 8, 8  # flights and made tables, as are the groups beside that, and the part of the cells they count for
 LOOSE = 0.01  # shrinkage of columns, which are smooth already
-LEAST_VARIANCE = 1e-6
 
 Whole = npt.NDArray[np.int64]
 
@@ -95,37 +98,6 @@ class Fitted:
         return {column.name: opened(held, levels, owner, column, chance) for column, levels, owner, held in parts}
 
 
-@dataclass(slots=True)
-class _Columns:
-    """The noisy counts of all columns, and the number of rows that they and a first count tell."""
-
-    counts: list[Reals]
-    variances: list[float]
-    sums: list[float]  # of the counts as they were measured
-    first: tuple[float, float] | None  # a noisy number of rows and its variance
-    size: int | None
-
-    def again(self, counts: Sequence[Reals], variances: Sequence[float], sums: Sequence[float]) -> None:
-        """Average in one more measurement, each weighted by its precision."""
-        for place, (held, variance) in enumerate(zip(counts, variances, strict=True)):
-            own = self.variances[place]
-            self.counts[place] = (self.counts[place] * variance + held * own) / (own + variance)
-            self.sums[place] = (self.sums[place] * variance + sums[place] * own) / (own + variance)
-            self.variances[place] = own * variance / (own + variance)
-
-    def total(self) -> tuple[float, float]:
-        """The public number of rows, or the best estimate of it from all sums; and its standard deviation."""
-        if self.size is not None:
-            return float(self.size), 0.0
-        sums = list(self.sums)
-        weights = [1 / (len(held) * variance) for held, variance in zip(self.counts, self.variances, strict=True)]
-        if self.first is not None:
-            sums.append(self.first[0])
-            weights.append(1 / self.first[1])
-        whole = math.fsum(weights)
-        return max(1.0, math.fsum(w * s for w, s in zip(weights, sums, strict=True)) / whole), whole**-0.5
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
     """A measured pair: its noisy counts, the scale and variance of their noise, and the amount spent on it."""
@@ -152,8 +124,8 @@ class _Run:
     columns: Sequence[Column]
     noise: Noise
     total: float
-    smooth: list[Smoothed]
-    variances: list[float]
+    smooth: list[Reals]  # counts of each column's levels
+    own: list[Counted]  # what they were smoothed from
     room: Room
     tree: JunctionTree
     tables: list[_Table] = field(default_factory=list)
@@ -183,14 +155,11 @@ class _Run:
     def _singles(self, at: Sequence[int]) -> list[Measurement]:
         """The groups that each column has in the tree, as its smoothed counts have them."""
         found = []
-        for place, (one, chain, variance) in enumerate(zip(self.smooth, self.chains, self.variances, strict=True)):
-            levels = np.bincount(chain[at[place]]).astype(np.float64)
-            grouped = np.bincount(chain[at[place]], weights=one.counts).astype(np.float64)
-            found.append(
-                Measurement(
-                    (place,), (np.arange(len(levels)),), grouped, variance * levels, LOOSE / self.noise.reach.units
-                )
-            )
+        for place, (levels, chain, own) in enumerate(zip(self.smooth, self.chains, self.own, strict=True)):
+            owner = chain[at[place]]
+            grouped = np.bincount(owner, weights=levels).astype(np.float64)
+            spread, loose = own.noise(self.columns[place], owner), LOOSE / self.noise.reach.units
+            found.append(Measurement((place,), (np.arange(len(grouped)),), grouped, spread, loose))
         return found
 
     def expected(self) -> dict[Pair, Reals]:
@@ -199,7 +168,7 @@ class _Run:
         at, owners, shares = self.room.fineness(self.tree), [], []
         for place, chain in enumerate(self.chains):
             owner = regrouped(chain, 0, at[place])
-            mass = np.bincount(chain[0], weights=self.smooth[place].counts) + 1e-9
+            mass = np.bincount(chain[0], weights=self.smooth[place]) + 1e-9
             owners.append(owner)
             shares.append(mass / np.bincount(owner, weights=mass)[owner])
         counts = [self.total * share[:, np.newaxis] for share in shares]
@@ -212,7 +181,7 @@ class _Run:
         """The counts of a candidate with noise of a scale, which was paid for with an amount."""
         held = noisy(counts, self.noise.law(scale), rng).astype(np.float64)
         shrinkage = min(1 / self.noise.reach.units, TIES * min(MANY, held.size) / self.total)
-        self.tables.append(_Table(pick, held, scale, _variance(self.noise, scale), amount, shrinkage))
+        self.tables.append(_Table(pick, held, scale, variance(self.noise, scale), amount, shrinkage))
 
     def telling(self, offered: Sequence[Candidate], amount: Fraction) -> list[Candidate]:
         """The candidates that measuring them for an amount tells more of than one as fine and as dear has told."""
@@ -255,10 +224,10 @@ def modelled(
     first = None
     if size is None:
         scale = noise.scales(amount - tables, [1])[0]
-        first = float(noisy(exact[0].sum(keepdims=True), noise.law(scale), rng)[0]), _variance(noise, scale)
+        first = float(noisy(exact[0].sum(keepdims=True), noise.law(scale), rng)[0]), variance(noise, scale)
     about = first[0] if first is not None else float(size or 0)
     split = Split.of(noise, tables, columns, about)
-    held = _Columns(*_measured(exact, columns, noise, tables * split.singles, about, rng), first, size)
+    held = Columns(measured(exact, columns, noise, tables * split.singles, about, rng), first, size)
     run = _started(columns, noise, held)
     run.fit(LAST_STEPS)
     left = tables * (1 - split.singles)
@@ -268,65 +237,54 @@ def modelled(
     elif split.pairs:
         left = _choose_pairs(run, read, split.pairs, left, rng)
         if left:  # no pair is worth its noise: the rest measures the columns once more
-            held.again(*_measured(exact, columns, noise, left, about, rng))
+            held.again(measured(exact, columns, noise, left, about, rng))
             _renew(run, held)
         run.fit(LAST_STEPS)
     return _fitted(run, held.total()[1])
 
 
-def _measured(
-    exact: Sequence[Whole], columns: Sequence[Column], noise: Noise, amount: Fraction, total: float, rng: Rng
-) -> tuple[list[Reals], list[float], list[float]]:
-    """Noisy counts of every column for an amount, their variances and sums; of few rows, in few groups of levels."""
-    owners = counted(noise, amount, columns, total)
-    scales = noise.scales(amount, [int(owner.max()) + 1 for owner in owners])
-    counts, variances, sums = [], [], []
-    for held, column, owner, scale in zip(exact, columns, owners, scales, strict=True):
-        variance, levels = _variance(noise, scale), np.bincount(owner)
-        found = noisy(np.bincount(owner, weights=held).astype(np.int64), noise.law(scale), rng).astype(np.float64)
-        sums.append(float(found.sum()))
-        if column.nullable and len(levels) < len(owner) and found[-1] < HIDDEN * math.sqrt(variance):
-            found[-1] = 0.0  # its noise is more than that of the levels that share a group
-        counts.append((found / levels)[owner])
-        variances.append(variance * len(levels) / len(owner))
-    return counts, variances, sums
-
-
-def _variance(noise: Noise, scale: float) -> float:
-    """The noise of one count; next to none counts as a little, so that precisions stay finite."""
-    return max(LEAST_VARIANCE, noise.law(scale).variance)
-
-
-def _started(columns: Sequence[Column], noise: Noise, held: _Columns) -> _Run:
+def _started(columns: Sequence[Column], noise: Noise, held: Columns) -> _Run:
     """Smooth the columns, nest their groups, and measure the finest groups by the smoothed counts."""
     total = held.total()[0]
     smooth = _smooth(columns, held, total)
     sizes = (32, 16, 8, 4, 2)[(len(columns) > 100) + (len(columns) > 200) :]
-    chains = [nested(one.counts, column, sizes) for one, column in zip(smooth, columns, strict=True)]
+    chains = [nested(levels, column, sizes) for levels, column in zip(smooth, columns, strict=True)]
     room = Room(chains)
-    return _Run(columns, noise, total, smooth, held.variances, room, room.empty())
+    return _Run(columns, noise, total, smooth, held.held, room, room.empty())
 
 
-def _renew(run: _Run, held: _Columns) -> None:
+def _renew(run: _Run, held: Columns) -> None:
     """Smooth the columns again, within the same groups."""
     run.total = held.total()[0]
-    run.smooth, run.variances = _smooth(run.columns, held, run.total), held.variances
+    run.smooth, run.own = _smooth(run.columns, held, run.total), held.held
 
 
-def _smooth(columns: Sequence[Column], held: _Columns, total: float) -> list[Smoothed]:
-    parts = zip(held.counts, held.variances, columns, strict=True)
-    return [smoothed(counts, math.sqrt(variance), column, total) for counts, variance, column in parts]
+def _smooth(columns: Sequence[Column], held: Columns, total: float) -> list[Reals]:
+    return [own.smooth(column, total) for own, column in zip(held.held, columns, strict=True)]
 
 
 def _measure_all(run: _Run, read: Read, left: Fraction, rng: Rng) -> None:
-    """Every pair at its finest, with noise by its number of cells, for all that is left."""
+    """Every pair as finely as rows fill its cells, and in few groups beside that, for all that is left."""
     tell("counting pairs", 0.1)
     counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
-    scales = run.noise.scales(left, [table.size for table in counts.values()])
-    for pair, scale in zip(counts, scales, strict=True):
-        pick = Candidate(pair, (0, 0))
+    matrices, scale = _merging(run.chains), run.noise.scales(left / len(counts), [1])[0]
+    tables, cells = [], []
+    for pair, offered in groupby(candidates(run.chains), key=lambda candidate: candidate.pair):
+        merged = [(candidate, _merged(counts[pair], candidate, matrices)) for candidate in offered]
+        filled = (held for held in merged if run.total >= FULL * scale * held[1].size)
+        small = (held for held in merged if max(held[1].shape) <= BESIDE)
+        fine, few = next(filled, merged[-1]), next(small, merged[-1])
+        tables += [fine] if few[1].size >= fine[1].size else [fine, few]
+        cells += [fine[1].size] if few[1].size >= fine[1].size else [fine[1].size, max(1, fine[1].size // ASIDE)]
+    for (pick, table), noise in zip(tables, run.noise.scales(left, cells), strict=True):
         run.tree = run.room.including(run.tree, pick.pair, pick.fineness)
-        run.measure(pick, counts[pair], scale, left / len(counts), rng)
+        run.measure(pick, table, noise, left / len(tables), rng)
+
+
+def _merged(counts: Whole, candidate: Candidate, matrices: Sequence[Sequence[Reals]]) -> Whole:
+    """The counts of a pair in a candidate's groups, from those in the finest."""
+    one, other = (matrices[c][f] for c, f in zip(candidate.pair, candidate.fineness, strict=True))
+    return np.rint(one @ counts @ other.T).astype(np.int64)
 
 
 def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -> Fraction:
@@ -343,13 +301,12 @@ def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -
         each = left if 2 * left < 3 * each else each
         count = min(a_round(len(run.columns)), int(left / each))
         tell(f"measuring pairs, {float(left / whole):.0%} of their budget left", 0.2 + 0.6 * (1 - float(left / whole)))
-        sigma = math.sqrt(_variance(run.noise, run.noise.scales(each * (1 - CHOOSING), [1])[0]))
+        sigma = math.sqrt(variance(run.noise, run.noise.scales(each * (1 - CHOOSING), [1])[0]))
         new = run.telling(offered, each)
         scores = weighted(scored(new, counts, run.expected(), matrices, sigma), run.columns)
         chosen, choices = _chosen(run, scores, each, count, rng)
         for candidate in chosen:
-            one, other = (matrices[c][f] for c, f in zip(candidate.pair, candidate.fineness, strict=True))
-            merged = np.rint(one @ counts[candidate.pair] @ other.T).astype(np.int64)
+            merged = _merged(counts[candidate.pair], candidate, matrices)
             run.measure(candidate, merged, run.noise.scales(each * (1 - CHOOSING), [1])[0], each, rng)
         left -= each * (choices * CHOOSING + len(chosen) * (1 - CHOOSING))
         if chosen:
@@ -391,7 +348,6 @@ def _fitted(run: _Run, error: float) -> Fitted:
     held = run.held(at)
     left = remaining(held, [sizes[0] for sizes in run.room.sizes])
     counts = tuple(one.counts for one in agreed(held, run.total) if len(one.columns) == 1)
-    noise = tuple(part * math.sqrt(variance) for part, variance in zip(left, run.variances, strict=True))
-    levels = tuple(one.counts for one in run.smooth)
-    finest = tuple(chain[0] for chain in run.chains)
+    noise = tuple(part * own.deviation(column) for part, own, column in zip(left, run.own, run.columns, strict=True))
+    levels, finest = tuple(run.smooth), tuple(chain[0] for chain in run.chains)
     return Fitted(tuple(run.columns), run.model, levels, groups, counts, finest, run.total, error, pairs, noise)
