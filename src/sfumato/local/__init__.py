@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.local.client import (
         Budget,
         Client,
+        Device,
         Randomized,
         SystemBits,
         decode_batch,
@@ -66,7 +67,7 @@ _HOMES = {
     "sfumato.bounds.minimax": ("certify_local",),
     "sfumato.local.choosing": ("Choice", "choose", "choose_mean", "rank", "rank_means"),
     "sfumato.local.client": (
-        "Budget", "Client", "Randomized", "SystemBits", "decode_batch", "encode_batch", "join", "randomized",
+        "Budget", "Client", "Device", "Randomized", "SystemBits", "decode_batch", "encode_batch", "join", "randomized",
     ),
     "sfumato.local.collection.central": ("central",),
     "sfumato.local.collection.collector": ("Collector", "Receipt"),
@@ -102,6 +103,7 @@ __all__ = [
     "Client",
     "Collection",
     "Collector",
+    "Device",
     "Diary",
     "Duchi",
     "Estimate",

@@ -3,6 +3,7 @@
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.client import Client
+from sfumato.local.client.device import Device
 from sfumato.local.client.randomized import Randomized, randomized
 from sfumato.local.client.wire import Batch, decode_batch, encode_batch, header_of, join
 
@@ -10,6 +11,7 @@ __all__ = [
     "Batch",
     "Budget",
     "Client",
+    "Device",
     "Randomized",
     "SystemBits",
     "decode_batch",

@@ -17,7 +17,7 @@ from sfumato.errors import BudgetExceeded, LedgerError, ParameterError, SfumatoE
 from sfumato.local.client.files import locked, read, write
 from sfumato.privacy.guarantees import Approximate, Pure, guarantee_from, to_record
 
-__all__ = ["Budget"]
+__all__ = ["UNIT", "Budget", "amounts"]
 
 FORMAT = "sfumato-budget/1"
 UNIT = 10**12  # amounts are counted in units of 1 / UNIT
@@ -45,7 +45,7 @@ class Budget:
 
     def spend(self, claim: Pure | Approximate, key: str) -> None:
         """Charge `claim` for the report named `key`, durably, before it is sent; each key once."""
-        epsilon, delta = _amounts(claim, math.ceil)
+        epsilon, delta = amounts(claim, math.ceil)
         if self._path is None:
             self._charge(claim, epsilon, delta, key)
             return
@@ -57,7 +57,7 @@ class Budget:
     def allows(self, claim: Pure | Approximate) -> bool:
         """Whether `claim` fits into what remains."""
         self._refresh()
-        return self._fits(claim, *_amounts(claim, math.ceil))
+        return self._fits(claim, *amounts(claim, math.ceil))
 
     def spent(self, key: str) -> bool:
         """Whether the report named `key` was charged already."""
@@ -67,7 +67,7 @@ class Budget:
     def remaining(self) -> Pure | Approximate:
         """What is left."""
         self._refresh()
-        epsilon, delta = _amounts(self.limit, math.floor)
+        epsilon, delta = amounts(self.limit, math.floor)
         left = max(0, epsilon - self._contents["epsilon"]) / UNIT
         parts = {"epsilon": left, "delta": max(0, delta - self._contents["delta"]) / UNIT}
         return self.limit.with_parts({name: parts[name] for name in self.limit.names()})
@@ -84,7 +84,7 @@ class Budget:
         }
 
     def _fits(self, claim: Pure | Approximate, epsilon: int, delta: int) -> bool:
-        most, most_delta = _amounts(self.limit, math.floor)
+        most, most_delta = amounts(self.limit, math.floor)
         return (
             claim.assumptions <= self.limit.assumptions
             and self._contents["epsilon"] + epsilon <= most
@@ -113,6 +113,6 @@ class Budget:
         self._contents = {"epsilon": epsilon, "delta": delta, "spent": spent}
 
 
-def _amounts(claim: Pure | Approximate, rounding: Callable[[Fraction], int]) -> tuple[int, int]:
+def amounts(claim: Pure | Approximate, rounding: Callable[[Fraction], int]) -> tuple[int, int]:
     """Epsilon and delta in whole units."""
     return rounding(Fraction(repr(claim.epsilon)) * UNIT), rounding(Fraction(repr(claim.delta)) * UNIT)

@@ -7,18 +7,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
 from sfumato.local.client.files import locked, read, write
+from sfumato.local.client.keeping import answered, drawn, keeping_costs, place_of, single
 from sfumato.local.client.randomized import Randomized
 from sfumato.local.client.wire import Declared, encode_batch
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Reports
-from sfumato.local.protocols.rappor import Rappor
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Client"]
@@ -71,21 +70,17 @@ class Client:
         """The message to send for a value of the domain, in a round; `key` names the report for the budget, once."""
         if not isinstance(self._source, LocalProtocol):
             self._source.address(round)  # a round that there is not costs nothing
-        values = _single(self.protocol.owned(value, self._names))
+        values = single(self.protocol.owned(value, self._names))
         if self._memory is None:
             self._charge(self.protocol.guarantee(), key)
             return self._message(self.protocol.randomize(values, self._bits), round)
         with locked(self._memory):
             kept = self._kept(values, key)
-        if isinstance(self.protocol, Rappor):
-            return self._message(self.protocol.fresh(np.asarray(kept, dtype=np.uint8), self._bits), round)
-        return self._message(kept, round)
+        return self._message(answered(self.protocol, kept, self._bits), round)
 
     def cost(self) -> Pure | Approximate:
         """What a new value costs."""
-        if self._memory is not None and isinstance(self.protocol, Rappor):
-            return self.protocol.forever()
-        return self.protocol.guarantee()
+        return self.protocol.guarantee() if self._memory is None else keeping_costs(self.protocol)
 
     def describe(self) -> str:
         """What leaves the device, in plain words."""
@@ -114,7 +109,7 @@ class Client:
     def _kept(self, values: npt.ArrayLike, key: str | None) -> Reports:
         """The kept randomization of a value, drawn, charged and stored first if the value is new."""
         assert self._memory is not None
-        place = ",".join(map(str, np.asarray(self.protocol.coerce(values)).reshape(-1).tolist()))
+        place = place_of(self.protocol, values)
         mine: dict[str, Any] = {"format": FORMAT, "protocol": self.protocol.digest.hex(), "kept": {}, "last": ""}
         contents = read(self._memory, FORMAT) or mine
         if contents.get("protocol") != mine["protocol"] or not isinstance(contents.get("kept"), dict):
@@ -122,7 +117,9 @@ class Client:
         if place not in contents["kept"]:
             try:
                 self._charge(self.cost(), key)
-                contents["kept"][place] = base64.b64encode(self.protocol.encode(self._draw(values))).decode()
+                contents["kept"][place] = base64.b64encode(
+                    self.protocol.encode(drawn(self.protocol, values, self._bits))
+                ).decode()
             except BudgetExceeded:
                 if not contents["kept"]:
                     raise  # the first value of all: whatever it is
@@ -131,15 +128,3 @@ class Client:
             contents["last"] = place
             write(self._memory, contents)
         return self.protocol.decode(base64.b64decode(contents["kept"][place]))
-
-    def _draw(self, values: npt.ArrayLike) -> Reports:
-        if isinstance(self.protocol, Rappor):
-            return self.protocol.permanent(values, self._bits)
-        return self.protocol.randomize(values, self._bits)
-
-
-def _single(value: object) -> npt.NDArray[np.object_]:
-    """A list of one person's value, whatever it is."""
-    values = np.empty(1, dtype=object)
-    values[0] = value
-    return values

@@ -7,11 +7,10 @@ collectors, or one that shows two transcripts, therefore cannot take more than t
 
 from __future__ import annotations
 
-import numpy as np
-
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import Budget
+from sfumato.local.client.keeping import single
 from sfumato.local.client.randomized import randomized
 from sfumato.local.client.wire import encode_batch
 from sfumato.local.interactive.interaction import Interaction, Transcript
@@ -54,8 +53,7 @@ class Participant:
     def report(self, value: object, transcript: Transcript, key: str) -> bytes:
         """The message for this user's turn; `key` names the interaction (and the user's turn in it), spent once."""
         channel = self.channel(transcript)
-        values = np.empty(1, dtype=object)
-        values[0] = channel.owned(value, Names())
+        values = single(channel.owned(value, Names()))
         self.budget.spend(channel.guarantee(), key)
         return encode_batch(channel, randomized(channel, values, self._bits))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from sfumato.local.client.keeping import keeping_costs
 from sfumato.local.protocols.protocol import LocalProtocol
-from sfumato.local.protocols.rappor import Rappor
 from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["history"]
@@ -20,7 +20,7 @@ def history(protocol: LocalProtocol, rounds: int, most: int | None) -> Pure | Ap
     """What all reports of an owner cost together: of every round, or of `most` kept randomizations."""
     if most is None:
         return _composed(protocol.guarantee(), rounds)
-    return _composed(protocol.forever() if isinstance(protocol, Rappor) else protocol.guarantee(), most)
+    return _composed(keeping_costs(protocol), most)
 
 
 def _composed(one: Pure | Approximate, times: int) -> Pure | Approximate:

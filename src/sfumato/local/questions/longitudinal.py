@@ -18,11 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.local.client.client import Client
 from sfumato.local.client.files import locked, read, write
+from sfumato.local.client.keeping import single
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol
 from sfumato.local.protocols.rappor import Rappor
@@ -105,9 +104,7 @@ class Diary:
 
     def _known(self, value: object) -> int:
         """The value's category, or the first one ever answered when there is no room for another."""
-        single = np.empty(1, dtype=object)
-        single[0] = self.question.protocol.owned(value, self._names)
-        place = int(self.question.protocol.coerce(single)[0])
+        place = int(self.question.protocol.coerce(single(self.question.protocol.owned(value, self._names)))[0])
         mine = {"format": FORMAT, "protocol": self.question.protocol.digest.hex(), "places": []}
         with locked(self._path):
             held = read(self._path, FORMAT) or mine
