@@ -182,6 +182,30 @@ def test_rows_that_have_the_moments_stay_where_they_are_however_small_the_ball_t
         )
 
 
+def test_a_mean_beyond_a_column_s_own_values_is_reached():
+    """Counts in which noise hid the few rows far out: the measured mean says that there are some."""
+    chance = np.random.default_rng(7)
+    real = np.stack([np.where(chance.random(4000) < 0.05, 80, 0), *chance.binomial(100, 0.5, (2, 4000))], axis=1)
+    plan = SmoothSynthesis.plan([101] * 3, 4000, sf.Pure(1e5), adjacency=sf.AddRemove(), blocks=features.BLOCKS[:2])
+    view, off, noisy = plan.measure(plan.box(real), seeded(1))
+    rows = real.copy()
+    rows[:, 0] = 0
+    made, _ = joined(plan, view, off, noisy, rows, 1e-3, 4000, chance)
+    assert made.mean(axis=0) == pytest.approx(real.mean(axis=0), abs=0.1)
+    assert (made[:, 0] == 0).mean() > 0.8
+
+
+def test_categories_keep_their_counts_when_rows_are_weighted():
+    held = rows(3000, np.random.default_rng(4))
+    mechanism = JoinedSynthesis.calibrate(
+        asked(adjacency=sf.Replace(), size=3000), sf.Concentrated(0.2), Fraction(1, 10)
+    )
+    with patch.object(JoinedSynthesis, "_kept", side_effect=JoinedSynthesis._kept, autospec=True) as kept:
+        made = mechanism.release(view_of(held), seeded(5))
+    drawn = kept.call_args.args[2]
+    assert np.bincount(made.rows["c"] + 1).tolist() == np.bincount(drawn.rows["c"] + 1).tolist()
+
+
 def test_rows_are_drawn_with_the_sums_of_their_weights():
     chance = np.random.default_rng(3)
     features = chance.normal(size=(12, 4000))

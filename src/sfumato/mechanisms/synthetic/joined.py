@@ -29,7 +29,7 @@ from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.mechanism import Answering
 from sfumato.mechanisms.synthetic.keeping import ruled
 from sfumato.mechanisms.synthetic.marginals.budget import first_scales
-from sfumato.mechanisms.synthetic.marginals.generation import shuffling, systematic
+from sfumato.mechanisms.synthetic.marginals.generation import Whole, settled, shuffling, systematic
 from sfumato.mechanisms.synthetic.marginals.judging import judged
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import noisy
@@ -167,7 +167,17 @@ class JoinedSynthesis(Answering):
             moved, chosen = joined(plan, *moments, part, known, min(count, len(part)), chance)
             others = {name: column[start + chosen] for name, column in drawn.rows.items()}
             parts.append({**others, **dict(zip(self.numbers, moved.T, strict=True))})
-        return replace(drawn, rows={name: np.concatenate([part[name] for part in parts]) for name in drawn.rows})
+        made = {name: np.concatenate([part[name] for part in parts]) for name in drawn.rows}
+        return replace(drawn, rows={**made, **self._kept(made, drawn, chance)})
+
+    def _kept(self, made: Mapping[str, Whole], drawn: Synthesis, chance: np.random.Generator) -> dict[str, Whole]:
+        """The columns without moments, with the counts that they had before rows were weighted."""
+        names = [column.name for column in self.columns if not column.ordered]
+        if not names:
+            return {}
+        counts = [np.bincount(drawn.rows[name] + 1).astype(np.float64) for name in names]  # the first of missing values
+        rows = settled(np.stack([made[name] + 1 for name in names], axis=1), counts, chance)
+        return {name: rows[:, place] - 1 for place, name in enumerate(names)}
 
     def _known(self, points: Reals, drawn: Synthesis) -> float:
         """The variance that the noise of counts gives to a column's mean, in squares of its spread, on average."""
@@ -232,19 +242,19 @@ def _claim(target: Guarantee, amount: Fraction) -> Guarantee:
 def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -> SmoothSynthesis:
     """The moments of the numbers, for a public or noisy number of rows."""
     schema = query.schema
-    amount = _whole(query, target).for_rows * share * (1 if schema.fixed_size is not None else 1 - COUNTING)
-    goal = _claim(target, amount)
+    whole = _whole(query, target).for_rows * (1 if schema.fixed_size is not None else 1 - COUNTING)
+    goal, numbers = _claim(target, whole * share), [column.points for column in query.levels if column.ordered]
 
-    def planned(blocks: tuple[str, ...] | None) -> SmoothSynthesis:
+    def planned(blocks: tuple[str, ...] | None, goal: Guarantee) -> SmoothSynthesis:
         return SmoothSynthesis.plan(
-            [column.points for column in query.levels if column.ordered], rows, goal,
-            adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks,
-        )  # fmt: skip
+            numbers, rows, goal, adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks
+        )
 
-    plan = planned(None)
-    numbers = len(plan.sizes)
-    beside = BLOCKS[: len(BESIDE) + (share > MOSTLY and numbers < FEW)]
-    if share < 1 and not set(plan.design.blocks) <= set(beside):
-        plan = planned(beside)
+    plan = planned(None, goal)
+    if MOSTLY < share < 1 and len(numbers) < FEW:  # what moments alone would measure, up to the pairs
+        wanted = planned(None, _claim(target, whole)).design.blocks
+        plan = planned(tuple(block for block in wanted if block in BLOCKS[: len(BESIDE) + 1]), goal)
+    elif share < 1 and not set(plan.design.blocks) <= set(BESIDE):
+        plan = planned(BESIDE, goal)
     assert plan.guarantee().implies(goal)
     return plan

@@ -17,7 +17,7 @@ from sfumato.mechanisms.synthetic.marginals.model import Model, Reals, margin
 from sfumato.queries.encoding import Column
 from sfumato.randomness import Rng
 
-__all__ = ["opened", "sampled", "settled", "shuffling"]
+__all__ = ["Whole", "opened", "sampled", "settled", "shuffling"]
 
 Whole = npt.NDArray[np.int64]
 

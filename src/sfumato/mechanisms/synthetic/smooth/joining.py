@@ -23,6 +23,8 @@ Whole = npt.NDArray[np.int64]
 
 STANDING = 1 / 4  # of the rows, in effect, must carry the weight
 LEAST = 0.1  # of the rows' own variance remains, whatever was measured
+NARROW = 0.05  # no column is believed to be narrower than that, where its mean is
+NEAR = 1e-4  # of a column's own ends: means beyond are out of their reach
 TINY = 1e-300
 
 
@@ -41,6 +43,7 @@ def joined(
     `known` is the variance that the noise of the columns' counts gives to their means, in squares of their spreads.
     """
     mean, square = _believed(plan, view, center_error, noisy, plan.box(rows), known)
+    rows = _reaching(plan, rows, mean, chance)
     sources = moved(plan.box(rows), rows >= 0, mean, square)
     made = np.take_along_axis(rows, sources, axis=0)
     points = plan.box(made)
@@ -52,11 +55,29 @@ def joined(
     held = mean.size + 1  # means and radius: believed before, better than what was measured
     missed = [*(mean - points.mean(axis=0)) / view.reach, (square - _square(points)) / view.width]
     goals[:held] = features[:held].mean(axis=1) + missed
-    worth = _worth(features, goals, actual, scatter, held)
+    worth = _worth(features, goals, actual, scatter, held, known)
     believed[:held] = HELD * np.minimum(actual, scatter)[:held] * np.sqrt(WORTH / worth)  # held all the same
     weights = steady(features, goals, believed, STANDING * len(made), worth)
     chosen = balanced(features[:held], weights, count, chance)
     return made[chosen], chosen
+
+
+def _reaching(plan: SmoothSynthesis, rows: Whole, mean: Reals, chance: np.random.Generator) -> Whole:
+    """The rows, some with values beyond their own where a column's mean is: noise hid the few that lie far out."""
+    points, rows = plan.box(rows), rows.copy()
+    for column in range(points.shape[1]):
+        held = np.flatnonzero(rows[:, column] >= 0)
+        own = points[held, column]
+        if not len(held) or own.min() + NEAR < mean[column] * len(points) / len(held) < own.max() - NEAR:
+            continue
+        last = plan.sizes[column] - 1
+        end, goal = (last, 1.0) if mean[column] > points[:, column].mean() else (0, -1.0)
+        far = abs(goal - float(own.mean()))
+        part = min(1.0, 4 * abs(mean[column] * len(points) / len(held) - float(own.mean())) / max(far, NEAR))
+        some = chance.permutation(held)[: int(np.ceil(part * len(held)))]
+        steps = (np.arange(len(some)) + 0.5) / len(some)
+        rows[some, column] = np.rint(rows[some, column] + steps * (end - rows[some, column])).astype(np.int64)
+    return rows
 
 
 def _believed(
@@ -73,7 +94,7 @@ def _believed(
         kept = center_error**2 / (center_error**2 + error**2)
         measured = kept * measured + (1 - kept) * view.center
         error = error * center_error / float(np.hypot(error, center_error))
-    mean, left, off = posterior(own, spread, measured, error, known)
+    mean, left, off = posterior(own, np.maximum(spread, NARROW), measured, error, known)
     explained, rest = float(mean @ mean), float(spread @ spread)
     doubt = off * float(np.square(points).sum(axis=1).var()) + 4 * explained * left**2  # the variance of both together
     kept = doubt / (doubt + (view.width * plan.errors["radius"]) ** 2 + TINY)
@@ -86,7 +107,7 @@ def _square(points: Reals) -> float:
     return float(np.square(points).sum(axis=1).mean())
 
 
-def _worth(features: Reals, goals: Reals, errors: Reals, scatter: Reals, held: int) -> float:
-    """How many rows the rows' own shape is worth, beyond means and radius: as few as the measured features say."""
-    off = departure(features[held:].mean(axis=1), scatter[held:], goals[held:], errors[held:])
+def _worth(features: Reals, goals: Reals, errors: Reals, scatter: Reals, held: int, known: float) -> float:
+    """How many rows the rows' own shape is worth, beyond means and radius: as few as noise and the moments say."""
+    off = departure(features[held:].mean(axis=1), scatter[held:], goals[held:], errors[held:], known)
     return max(WORTH, 1 / off)
