@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.ledger import Ledger
+from sfumato.mechanisms.synthetic.marginals import mechanism
 
 
 def test_without_out_it_previews_for_free(place, run):
@@ -317,3 +318,35 @@ def test_a_killed_command_leaves_a_charge_and_can_be_run_again(moment, charges, 
     assert ledger.spent().epsilon == charges
     assert ledger.verify().holds
     assert not list(place.glob(".*"))
+
+
+def test_an_interrupt_waits_for_the_table_that_is_charged(place, run, monkeypatch):
+    made = mechanism.synthesized
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        return made(*given)
+
+    monkeypatch.setattr(mechanism, "synthesized", interrupted)
+    handler = signal.getsignal(signal.SIGINT)
+    done = run("synthesize", "plan.toml", "--epsilon", 1, "--column", "state", "--out", "made.csv")
+    assert done.code == 0, done.err
+    assert "finishing the release under way" in done.err
+    assert (place / "made.csv").exists()
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_persons_without_columns_of_their_own_are_kept_together(place, run):
+    asked = ["synthesize", "plan.toml", "--epsilon", 1, "--column", "age", "--column", "state", "--person", ""]
+    done = run(*asked, "--rows", 20, "--out", "made.parquet")
+    assert done.code == 0, done.err
+    assert sf.load(place / "made.parquet").question.person == ()
+
+
+def test_a_ledger_without_a_folder_is_refused_and_nothing_is_left(place, run):
+    without_releases(place)
+    (place / "plan.toml").write_text((place / "plan.toml").read_text() + '[ledger]\npath = "no/people.ledger"\n')
+    done = run("synthesize", "plan.toml", "--epsilon", 1, "--column", "state", "--out", "made.csv")
+    assert done.code == 1
+    assert "directory" in done.err
+    assert left_behind(place) == []

@@ -97,7 +97,9 @@ Rho = Annotated[float | None, typer.Option(help="How much rho to spend, instead 
 Columns = Annotated[list[str] | None, typer.Option("--column", help="A column; repeat for more.  Default: all.")]
 Persons = Annotated[
     list[str] | None,
-    typer.Option("--person", help="A column that is the same in all rows of a person, which come together then."),
+    typer.Option(
+        "--person", help="A column that is the same in all rows of a person, which come together then; '' if none is."
+    ),
 ]
 TableFile = Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")]
 TableName = Annotated[

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 from sfumato.cli.console import print_json, say, write_text
+from sfumato.cli.interrupts import patient
 from sfumato.errors import SchemaError, UnsupportedQuery
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
@@ -58,7 +59,8 @@ def _released(plan: Plan, query: Query, spend: Guarantee, quiet: bool) -> tuple[
     session = opened(plan)
     if session.notice and not quiet:
         say(session.notice)
-    release = session.release(query, spend=spend)
+    with patient():
+        release = session.release(query, spend=spend)
     ends = [float(end) for end in release.value]
     missing = plan.schema.columns[query.columns[0]].to_record().get("missing")
     held = ends if missing is None else [*ends, float(missing)]

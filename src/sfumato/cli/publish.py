@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from sfumato.cli.answers import answer_table
-from sfumato.cli.console import complain, console, print_json, progress_bar, say
+from sfumato.cli.console import console, print_json, progress_bar, say
 from sfumato.cli.failures import Interrupted
+from sfumato.cli.interrupts import patient
 from sfumato.ledger.names import version_words
 from sfumato.ledger.protocol import spent_words
 from sfumato.plans import Plan, read_plan
@@ -63,7 +59,7 @@ def _carried_out(plan: Plan, seen: Outlook, directory: Path, quiet: bool) -> Car
     from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with progress_bar(*columns, quiet=quiet) as bar, _patient() as stop:
+    with progress_bar(*columns, quiet=quiet) as bar, patient() as stop:
         task = bar.add_task("", total=len(plan.releases))
         begun: list[str] = []
 
@@ -88,30 +84,6 @@ def _report(done: Carried, directory: Path, saving: str) -> Path:
 
     with writing(directory, KEPT):
         return write_report(done.releases, done.ledger, page, saving)
-
-
-@dataclass(slots=True)
-class _Stop:
-    """Whether an interrupt has come."""
-
-    asked: bool = False
-
-
-@contextmanager
-def _patient() -> Iterator[_Stop]:
-    """An interrupt waits for the release under way, which is already charged; a second one does not."""
-    stop = _Stop()
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        stop.asked = True
-        complain("\nfinishing the release under way, which is already charged, then stopping")
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, remember)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _record(done: Carried, directory: Path, report: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sfumato import arguments
 from sfumato.answers.frames import write_csv
 from sfumato.cards import counted
 from sfumato.cli.console import print_json, say
+from sfumato.cli.interrupts import patient
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
@@ -51,7 +52,8 @@ def synthesize(
     from sfumato.queries.synthetic import synthetic
 
     asked = None if workload is None else _queries(workload)
-    query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=person, workload=asked)
+    own = None if person is None else [name for name in person if name]  # --person "" names none
+    query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=own, workload=asked)
     _run(path, query, _spend(*amounts), out, as_json, name)
 
 
@@ -177,7 +179,7 @@ def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: boo
     if session.notice and not as_json:
         say(session.notice)
     before = session.ledger.head
-    with listening(lambda words, part: None) if as_json else nullcontext():
+    with listening(lambda words, part: None) if as_json else nullcontext(), patient():
         table = session.release(query, spend=spend, name=name)
     stored = session.ledger.head == before
     with writing(out, KEPT), _replaced(out) as draft:

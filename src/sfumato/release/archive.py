@@ -85,8 +85,14 @@ def read(content: bytes, own: type[Mechanism] | None = None) -> Release | Any:
 
 
 def _checked(table: TableRelease) -> TableRelease:
-    """A table with the claim that its mechanism gives."""
-    given = table.mechanism.guarantee()
+    """A table with the claim that its mechanism gives; one that is none of ours is taken for no other."""
+    mechanism = table.mechanism
+    if table.method.get("type") != mechanism.to_record()["type"]:
+        raise SchemaError(
+            f"no mechanism {table.method.get('type')!r:.40} makes such tables here; this one may come from another "
+            "version"
+        )
+    given = mechanism.guarantee()
     return table if covers(table.guarantee, given) else replace(table, guarantee=given, stated=table.guarantee)
 
 
