@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.mechanisms.synthetic.marginals import columns as marginal_columns
+from sfumato.mechanisms.synthetic.marginals import model as models
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted
 from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, settled, systematic
 from sfumato.mechanisms.synthetic.marginals.levels import _steps, nested, smoothed
@@ -61,8 +62,9 @@ def test_a_tree_keeps_its_pairs_and_the_bags_of_a_column_together(data: st.DataO
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), st.integers(0, 10**6))
-def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int) -> None:
+@given(st.data(), st.integers(0, 10**6), st.sampled_from([0, models.SMALL]))
+def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int, small: int) -> None:
+    """Also the way that large tables are added up, column by column."""
     tree = data.draw(st.composite(growing)())[-1]
     rng, d = np.random.default_rng(seed), len(tree.sizes)
     inside = [pair for pair in itertools.combinations(range(d), 2) if tree.home(pair) is not None]
@@ -71,7 +73,9 @@ def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int) 
     for key, table in potentials.items():
         energy = energy + table.reshape([tree.sizes[c] if c in key else 1 for c in range(d)])
     whole = np.exp(energy) / np.exp(energy).sum()
-    found = dict(Model.calibrated(tree, potentials).pairs())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models, "SMALL", small)
+        found = dict(Model.calibrated(tree, potentials).pairs())
     assert list(found) == list(itertools.combinations(range(d), 2))
     for pair, table in found.items():
         np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(d) if c not in pair)), atol=1e-12)

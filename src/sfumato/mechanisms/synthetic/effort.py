@@ -16,6 +16,7 @@ from sfumato.answers.smooth_errors import SmoothErrors
 from sfumato.mechanisms.sanitized import Sanitization
 from sfumato.mechanisms.synthetic.joined import AT_ONCE, JoinedSynthesis
 from sfumato.mechanisms.synthetic.marginals.budget import rounds_of
+from sfumato.mechanisms.synthetic.marginals.judging import MOST_PAIRS
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.room import LARGEST_TREE
 from sfumato.mechanisms.synthetic.net import Net
@@ -30,11 +31,14 @@ from sfumato.queries.synthetic import SyntheticRows
 
 __all__ = ["effort"]
 
-# Seconds of one core, measured on tables of 3 to 60 columns and 300 to 400,000 rows: what every run takes, a round of
-# fitting for each pair of columns up to a whole tree, a column, a value read, a value of a pair counted, a pair scored,
-# a pair weighed before a choice.
-START, ROUND, WHOLE = 0.15, 1e-3, 0.85
-COLUMN, VALUE, COUPLE, SCORE, CHOICE = 0.012, 2e-7, 1e-7, 2.3e-4, 1.6e-5
+# Seconds of one core, measured on tables of 8 to 400 columns and 10,000 to 10,000,000 rows: what every run takes, a
+# round of fitting for each pair of columns up to a whole tree, and how many rounds the last fit takes; a column, a
+# pair scored, a pair weighed before a choice; a column asked of an engine, a value read, a pair of values counted, a
+# value made.
+START, ROUND, WHOLE, LAST = 0.15, 4e-4, 0.45, 7
+COLUMN, SCORE, CHOICE = 0.02, 2e-5, 1e-6
+ASKED, VALUE, COUPLE, MADE = 0.014, 6e-8, 2e-9, 3e-7
+PASSES = 3  # over the rows; moments take as many more
 SETTLING, FEATURE, FITTING = 0.4, 2e-8, 20  # of moments: in all, a feature of a row, and how often fits read it
 WALK = 4e-6  # a value of a row that is drawn given its person
 ANSWER = 8e-9  # of a workload: a row that a query is asked of
@@ -62,11 +66,17 @@ def _marginal(mechanism: MarginalSynthesis | PersonSynthesis) -> Effort:
     couples = columns * (columns - 1) // 2 if pairs else 0
     rounds = rounds_of(pairs, columns)
     cells = min(LARGEST_TREE, math.prod(min(GROUPS, column.size) for column in question.levels)) if pairs else 0
-    fitting = START + rounds * min(WHOLE, ROUND * columns**2)
+    fitting = START + (rounds + LAST * (pairs > 0)) * min(WHOLE, ROUND * columns**2)
     choosing = rounds * couples * SCORE + pairs * couples * CHOICE
-    seconds = fitting + choosing + COLUMN * columns + size * (VALUE * columns + 2 * COUPLE * couples)
-    memory = 8 * (256 * couples + 6 * cells + (65_536 + made) * columns)
+    counting = PASSES * _reading(question) + size * COUPLE * (couples + min(couples, MOST_PAIRS))
+    seconds = fitting + choosing + counting + columns * (COLUMN + MADE * made)
+    memory = 8 * (256 * couples + 6 * cells + (65_536 + 3 * made) * columns)
     return Effort(seconds, max(1.0, memory / 1e6), _synthetic(question, noise, pairs, smooth=False))
+
+
+def _reading(question: SyntheticRows) -> float:
+    """The seconds of one pass over the rows."""
+    return len(question.levels) * (ASKED + VALUE * question.supposed_size)
 
 
 def _smooth(mechanism: NumericSynthesis) -> Effort:
@@ -81,7 +91,7 @@ def _joined(mechanism: JoinedSynthesis) -> Effort:
     errors = SmoothErrors.of(mechanism).numbers()
     features = sum(part.size for part in mechanism.smooth.design.measured)
     made = question.rows or question.supposed_size
-    seconds = SETTLING + FEATURE * features * (question.supposed_size + FITTING * made)
+    seconds = SETTLING + FEATURE * features * (question.supposed_size + FITTING * made) + PASSES * _reading(question)
     memory = 8 * features * min(made, AT_ONCE) / 1e6
     if marginals is None:
         return Effort(seconds, max(1.0, memory), _synthetic(question, 1.0, 0, smooth=True) | errors)

@@ -220,6 +220,7 @@ def modelled(
     """Measure and fit."""
     tell("counting columns", 0.0)
     exact = single_counts(read, columns)
+    tell("smoothing columns", 0.05)
     tables = for_tables(amount, size)
     first = None
     if size is None:
@@ -239,6 +240,7 @@ def modelled(
         if left:  # no pair is worth its noise: the rest measures the columns once more
             held.again(measured(exact, columns, noise, left, about, rng))
             _renew(run, held)
+        tell("fitting pairs", 0.8)
         run.fit(LAST_STEPS)
     return _fitted(run, held.total()[1])
 
@@ -295,6 +297,7 @@ def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -
     """
     tell("counting pairs", 0.1)
     counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
+    tell("comparing pairs", 0.2)
     offered, matrices = candidates(run.chains), _merging(run.chains)
     whole, each = left, left / pairs
     while left > 0:
