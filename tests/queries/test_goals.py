@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
+from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.queries import bind
 from sfumato.queries.goals import UNIT, Batch, goals_of
 from sfumato.queries.view import SecretView
@@ -117,3 +117,20 @@ def test_columns_that_are_not_made_are_refused():
     with pytest.raises(ParameterError, match="'c' of 'histogram of c' is none"):
         bind(sf.synthetic(["x"], workload=[sf.histogram("c")]), sf.Schema(COLUMNS))
     assert goals_of([], sf.Schema(COLUMNS), []) == ()
+
+
+def test_a_column_named_like_a_part_is_not_taken_for_it():
+    """`h has a` is what the flag of an item is called; beside the set itself the two names are refused as one."""
+    spaces = {"h": sf.Subsets(["a", "b"], 2), "h has a": sf.Integers(0, 5), "x": sf.Integers(0, 9)}
+    asked = [sf.count().where("'a' in h")]
+    with pytest.raises(ParameterError, match=r"'h' of .* is none of them"):
+        bind(sf.synthetic(["h has a", "x"], workload=asked), sf.Schema(spaces))
+    with pytest.raises(ParameterError, match="'h has a' twice"):
+        bind(sf.synthetic(workload=asked), sf.Schema(spaces))
+    assert bind(sf.synthetic(["h", "x"], workload=asked), sf.Schema(spaces))
+
+
+@pytest.mark.parametrize("name", ["\0weight", "\0rows", "\0"])
+def test_no_column_is_named_like_what_mechanisms_count_beside_columns(name):
+    with pytest.raises(SchemaError, match="begins with a zero byte"):
+        sf.Schema({name: sf.Integers(0, 3)})
