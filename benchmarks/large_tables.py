@@ -5,6 +5,7 @@ value, the target and whether it holds.  Files are written to a temporary folder
 columns of 10,000 rows, and 10 columns of a million rows; with `--long` 400 mixed columns of 100,000 rows and 10 columns
 of ten million.  Seconds are those of the processor, so that a busy machine changes little; memory is the most that the
 process held.  Long tables are made twice, from a tenth of the rows and from all: memory may not grow with them.
+Previews must name about the seconds that a table takes.
 """
 
 from __future__ import annotations
@@ -109,24 +110,37 @@ def _plan(folder: Path, name: str, spaces: dict[str, dict[str, Any]], rows: int)
     return path
 
 
+def _command(plan: Path, *options: str) -> list[str]:
+    return [sys.executable, "-c", CHILD, "synthesize", str(plan), "--epsilon", "1", "--delta", "1e-9", *options]
+
+
 def made(plan: Path, *options: str) -> Run:
     """One `sfumato synthesize` in a process of its own."""
-    command = [sys.executable, "-c", CHILD, "synthesize", str(plan), "--epsilon", "1", "--delta", "1e-9", *options]
+    command = _command(plan, *options, "--out", str(plan.with_suffix(".made.parquet")))
     start = time.perf_counter()
-    child = subprocess.Popen([*command, "--out", str(plan.with_suffix(".made.parquet"))], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
     if status:
         sys.exit(f"sfumato synthesize {plan.name} failed")
     return Run(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
 
 
+def previewed(plan: Path, run: Run, name: str, *options: str) -> Figure:
+    """The seconds that the preview of a table names, over those that it took."""
+    told = subprocess.run(_command(plan, *options, "--json"), capture_output=True, text=True, check=True).stdout
+    off = json.loads(told)["seconds"] / run.cpu
+    return Figure(f"{name}: previewed seconds over measured", round(off, 2), "0.5 to 2", 0.5 <= off <= 2)
+
+
 def wide_figures(folder: Path, columns: int, rows: int) -> Iterator[Figure]:
     """Hundreds of columns."""
-    run = made(mixed(folder, columns, rows))
+    plan = mixed(folder, columns, rows)
+    run = made(plan)
     name = f"{columns} mixed columns of {rows:,} rows"
     yield Figure(f"{name}: seconds of processor", round(run.cpu), f"<= {SECONDS:g}", run.cpu <= SECONDS)
     yield Figure(f"{name}: seconds", round(run.wall), "", None)
     yield Figure(f"{name}: GB", round(run.gigabytes, 2), f"<= {GIGABYTES:g}", run.gigabytes <= GIGABYTES)
+    yield previewed(plan, run, name)
 
 
 def long_figures(folder: Path, rows: int) -> Iterator[Figure]:
@@ -135,10 +149,12 @@ def long_figures(folder: Path, rows: int) -> Iterator[Figure]:
     for count in (rows // 10, rows):
         place = folder / str(count)
         place.mkdir()
-        runs.append(made(long(place, count), "--rows", str(PUBLISHED)))
+        plan, options = long(place, count), ("--rows", str(PUBLISHED))
+        runs.append(made(plan, *options))
         name = f"10 columns of {count:,} rows"
         yield Figure(f"{name}: seconds of processor", round(runs[-1].cpu), "", None)
         yield Figure(f"{name}: GB", round(runs[-1].gigabytes, 2), "", None)
+        yield previewed(plan, runs[-1], name, *options)
     grown = runs[1].gigabytes / runs[0].gigabytes
     name = f"10 columns of {rows:,} rows: memory over that of a tenth"
     yield Figure(name, round(grown, 2), f"<= {GROWN:g}", grown <= GROWN)
