@@ -44,6 +44,7 @@ FREEDOM = {"columns": 1.5, "measured": 6.0, "others": 4.0}
 sees little of it; errors of a smooth model are fewer and larger."""
 SURE = 4.0  # standard deviations of the number of rows that there is room for
 FEWEST, CLEAR = 10, 2.0  # rows, and rows over their number's deviation: samples of fewer hardly scatter
+ENOUGH = 200  # rows of a sample, at least; what fewer would scatter more is the root of the ratio
 MANY = 1.5  # questions about three columns or more, which are known through their pairs alone, scatter more
 MOST_ROWS = 10_000_000  # that a question is asked of
 SEED = 7  # of the samples: the same question has the same interval
@@ -148,7 +149,7 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
 
     held, whole = len(rows), max(1, round(total))
     keys, estimates = answer(_spread(held, whole))
-    drawn = int(min(max(sample, 2.0), whole))
+    drawn = int(min(max(sample, ENOUGH), whole))  # of a handful of rows most groups would be missing
     answers = []
     for _ in range(SAMPLES):
         size = min(MOST_ROWS, max(1, round(chance.normal(total, off))))
@@ -160,6 +161,9 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
             "of public groups"
         )
     scatter = (MANY if kind == "many" else 1.0) * np.std([values for _, values in answers], axis=0, ddof=1)
+    scatter = scatter * math.sqrt(max(1.0, drawn / max(sample, 2.0)))
+    if len(estimates) > 1:  # groups that no sample tells of lie anywhere among the others, and are the least known
+        scatter = np.where(scatter > 0, scatter, max(scatter.max(), np.std([values for _, values in answers])))
     return FreeAnswer(query.name, keys, estimates, scatter, sample, kind)
 
 
