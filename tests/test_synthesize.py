@@ -97,7 +97,8 @@ def test_relations_and_missing_values_are_kept(tmp_path: Path) -> None:
     women = rows[rows["sex"] == "f"]["job"].value_counts(normalize=True)
     assert women["a"] == pytest.approx(0.8, abs=0.08)
     both = rows.dropna(subset=["age", "pay"])  # noise may leave a missing pay or two
-    assert np.corrcoef(both["age"], both["pay"])[0, 1] > 0.5
+    # .77 in the table; .69 +- .02, and .56 where pairs are measured at their finest alone
+    assert np.corrcoef(both["age"], both["pay"])[0, 1] > 0.61
     found = made.compare(sf.read(frame, schema=SCHEMA))
     assert found.pairs["sex", "job"] < 0.05
     assert found.columns["sex"] < 0.03
