@@ -20,7 +20,18 @@ from sfumato.local.client.binding import BOUND, UNBOUND, Address
 from sfumato.local.client.randomized import Randomized
 from sfumato.local.protocols.protocol import LocalProtocol, Reports
 
-__all__ = ["HEADER", "MAGIC", "Batch", "Declared", "Header", "decode_batch", "encode_batch", "header_of", "join"]
+__all__ = [
+    "HEADER",
+    "MAGIC",
+    "Batch",
+    "Declared",
+    "Header",
+    "batch_of",
+    "decode_batch",
+    "encode_batch",
+    "header_of",
+    "join",
+]
 
 MAGIC = b"SFLR"
 HEADER = struct.Struct("<4sHH16s16sQ")  # magic, version, flags, what it belongs to, name of the batch, count
@@ -109,6 +120,11 @@ def decode_batch(source: LocalProtocol | Declared, message: bytes, round: str | 
     head = header_of(message)
     if head.address != to:
         raise ReportError(_elsewhere(head.address, to, protocol))
+    return batch_of(protocol, head, message)
+
+
+def batch_of(protocol: LocalProtocol, head: Header, message: bytes) -> Batch:
+    """The batch behind a header that belongs here."""
     width, body = head.width(protocol), message[HEADER.size :]
     if head.count > MOST or len(body) != head.count * width:
         raise ReportError(

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.client.binding import UNBOUND, Address
-from sfumato.local.client.wire import HEADER, MAGIC, Batch, decode_batch, header_of
+from sfumato.local.client.wire import HEADER, MAGIC, Batch, batch_of, decode_batch, header_of
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate
@@ -161,7 +161,8 @@ class Collector:
             named = self._addresses.get(head.address)
             if self.most is not None and head.count > self.most:
                 raise ReportError(f"too many reports: {head.count} in one message, at most {self.most} are taken here")
-            batch = decode_batch(self.collection, held, named if head.address in self._addresses else self._any())
+            known = head.address in self._addresses
+            batch = batch_of(protocol, head, held) if known else decode_batch(self.collection, held, self._any())
         except ReportError as error:
             return Receipt(0, {self.reason_for(held): 1}, words=str(error))
         names, first, copies = _names(batch)
