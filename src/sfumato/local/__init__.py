@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.local.collection.central import central
     from sfumato.local.collection.collector import Collector, Receipt
     from sfumato.local.collection.declaration import Collection
+    from sfumato.local.collection.door import Door
     from sfumato.local.collection.doors import collect, estimate
     from sfumato.local.collection.estimates import Estimate, load_estimate
     from sfumato.local.collection.feeds import add_file
@@ -73,6 +74,7 @@ _HOMES = {
     "sfumato.local.collection.collector": ("Collector", "Receipt"),
     "sfumato.local.collection.suspicions": ("Suspicion",),
     "sfumato.local.collection.declaration": ("Collection",),
+    "sfumato.local.collection.door": ("Door",),
     "sfumato.local.collection.doors": ("collect", "estimate"),
     "sfumato.local.collection.estimates": ("Estimate", "load_estimate"),
     "sfumato.local.collection.feeds": ("add_file",),
@@ -105,6 +107,7 @@ __all__ = [
     "Collector",
     "Device",
     "Diary",
+    "Door",
     "Duchi",
     "Estimate",
     "FrequentStrings",

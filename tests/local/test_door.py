@@ -1,0 +1,77 @@
+"""The door for devices: many at once are counted together, each once, durably; failures and floods are told."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from sending import sent
+from sfumato.errors import ParameterError
+from sfumato.local.client import Client
+from sfumato.local.collection import door as doors
+from sfumato.local.collection.collector import Collector
+from sfumato.local.collection.database import CollectionError
+from sfumato.local.collection.declaration import Collection
+from sfumato.local.collection.door import Door
+from sfumato.local.protocols import GeneralizedResponse
+from sfumato.privacy.guarantees import Pure
+
+PETS = Collection("pets", GeneralizedResponse.calibrate(4, Pure(1.0)), ("cat", "dog", "fish", "other"))
+
+
+def test_many_who_wait_are_counted_together_and_each_once(tmp_path, monkeypatch):
+    commits = []
+    folding = doors.Collector.add_all
+    monkeypatch.setattr(doors.Collector, "add_all", lambda self, held: commits.append(len(held)) or folding(self, held))
+    messages = [Client(PETS).report("cat") for _ in range(400)]
+    with Door(PETS, tmp_path / "j") as door, ThreadPoolExecutor(16) as pool:
+        receipts = list(pool.map(door.add, [*messages, *messages[:50]]))
+        assert Collector(PETS, tmp_path / "j").state.reports == 400  # durable when the last was acknowledged
+    assert sum(receipt.accepted for receipt in receipts if not receipt.before) == 400
+    assert sum(receipt.before for receipt in receipts) == 50
+    assert sum(commits) == 450
+    assert len(commits) < 450
+
+
+def test_a_message_has_one_report_unless_told_otherwise(tmp_path):
+    two = sent(PETS, np.array([1, 2], dtype=np.uint8))
+    with Door(PETS, tmp_path / "one") as door:
+        assert door.add(two).refused == {"too many reports": 1}
+        assert door.add(b"junk").refused == {"not reports": 1}
+    with Door(PETS, tmp_path / "two", most=2) as door:
+        assert door.add(two).accepted == 2
+    with pytest.raises(ParameterError, match="most must be at least 1"):
+        Door(PETS, tmp_path / "none", most=0)
+
+
+def test_a_failure_is_told_to_whoever_waits_and_the_next_are_counted(tmp_path, monkeypatch):
+    folding = doors.Collector.add_all
+    failing = [True]
+
+    def fold(self, held):
+        if failing.pop() if failing else False:
+            raise CollectionError("the disk is full")
+        return folding(self, held)
+
+    monkeypatch.setattr(doors.Collector, "add_all", fold)
+    message = Client(PETS).report("cat")
+    with Door(PETS, tmp_path / "j") as door:
+        with pytest.raises(CollectionError, match="the disk is full"):
+            door.add(message)
+        assert door.add(message).accepted == 1
+
+
+def test_a_closed_door_counts_who_waits_and_lets_nobody_in(tmp_path):
+    door = Door(PETS, tmp_path / "j")
+    promised = [door.send(Client(PETS).report("dog")) for _ in range(100)]
+    door.close()
+    assert sum(one.result(timeout=0).accepted for one in promised) == 100
+    with pytest.raises(CollectionError, match="the door is closed"):
+        door.add(Client(PETS).report("dog"))
+    door.close()
+
+
+def test_a_crowd_is_turned_away_and_not_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(doors, "WAITING", 0)
+    with Door(PETS, tmp_path / "j") as door, pytest.raises(CollectionError, match="wait at the door"):
+        door.send(Client(PETS).report("dog"))
