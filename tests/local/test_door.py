@@ -64,6 +64,7 @@ def test_a_failure_is_told_to_whoever_waits_and_the_next_are_counted(tmp_path, m
 def test_a_closed_door_counts_who_waits_and_lets_nobody_in(tmp_path):
     door = Door(PETS, tmp_path / "j")
     promised = [door.send(Client(PETS).report("dog")) for _ in range(100)]
+    assert not promised[0].cancel()  # what was taken in cannot be called back
     door.close()
     assert sum(one.result(timeout=0).accepted for one in promised) == 100
     with pytest.raises(CollectionError, match="the door is closed"):

@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from types import TracebackType
 
 from sfumato.errors import ParameterError
 from sfumato.local.collection.collector import Collector, Receipt
@@ -48,14 +47,13 @@ class Door:
     def __enter__(self) -> Door:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     def send(self, message: bytes) -> Future[Receipt]:
         """Take a message in; the promise is kept when its effect is durable, and broken if that failed."""
         promised: Future[Receipt] = Future()
+        promised.set_running_or_notify_cancel()  # what was taken in cannot be called back
         with self._condition:
             if self._closed:
                 raise CollectionError("the door is closed; send the message again when it has opened")
