@@ -65,6 +65,26 @@ def test_an_answer_is_that_of_the_rows_scaled_to_the_table(made: Any, monkeypatc
     assert made.ask(sf.mean("late")).value > 0  # a column that is computed from others
 
 
+def test_rows_that_noise_has_hidden_are_in_the_interval(tmp_path: Path) -> None:
+    """The far end of a column is not among the made rows: nothing is certain of it, and nothing is below zero."""
+    chance = np.random.default_rng(1)
+    ages = np.clip(chance.gamma(6, 6.5, 5000), 17, 90).astype(int)
+    frame = pd.DataFrame({"age": ages, "sex": chance.choice(["f", "m"], 5000)})
+    schema = sf.Schema({"age": sf.Integers(17, 90, missing=40), "sex": sf.Categories(["f", "m"])}, dataset="p")
+    session = sf.Session(sf.read(frame, schema=schema), budget=sf.Pure(0.2), ledger=tmp_path / "l")
+    table = session.synthesize(spend=sf.Pure(0.2))
+    top = int(table.to_pandas()["age"].max())
+    assert top < ages.max()
+    for least in (top + 1, top - 3):
+        for query, real in ((sf.count(), (ages >= least).sum()), (sf.share("age >= 88"), (ages >= 88).mean())):
+            asked = query.where(f"age >= {least}") if query.kind == "count" else query
+            low, high = table.ask(asked).interval()
+            assert 0 <= low <= real <= high
+            assert high - low > 0
+    whole, found = table.ask(sf.count()).value, table.ask(sf.count().where("age > 40")).interval(0.95)
+    assert found[1] - found[0] <= 2.01 * (table.errors().within(("age",)) * whole + 4 * table.method["total_error"])
+
+
 def test_it_shows_what_it_is(made: Any, means: Any) -> None:
     text = str(means)
     assert "not proven" in text

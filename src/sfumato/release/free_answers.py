@@ -3,8 +3,10 @@
 The answer is that of the rows, scaled to the released number of rows.  How far it may be from the real table's is read
 off the predicted errors of the columns that the question is about: a random sample of some size would err as much, the
 question is asked of samples of that size, too, and their answers scatter as the real one may lie.  What is the right
-size depends on how an error is spread (`FREEDOM`, set on tables no figure is judged by).  Predicted, not proven; what
-happens inside one of the 32 groups of a column is in no prediction.
+size depends on how an error is spread (`FREEDOM`, set on tables no figure is judged by).  Rows that noise has hidden
+are in no sample: so the question is also asked of rows of which as many as the predicted error lie anywhere within
+public bounds, and what that moves is added.  A count on one column or pair errs by no more than its shares do.
+Predicted, not proven; what happens inside one of the 32 groups of a column is in no prediction.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from sfumato.queries import Query, bind
 from sfumato.queries.encoding import encoded
 from sfumato.queries.rules import Rules
 from sfumato.randomness import seeded
+from sfumato.release.hidden import anywhere, total_variation
 from sfumato.release.prediction import PredictedErrors
 from sfumato.spaces.schema import Schema
 
@@ -49,6 +52,8 @@ MANY = 1.5  # questions about three columns or more, which are known through the
 MOST_ROWS = 10_000_000  # that a question is asked of
 SEED = 7  # of the samples: the same question has the same interval
 
+COUNTS = ("count", "histogram", "share")
+
 Names = tuple[str, ...]
 Reals = npt.NDArray[np.float64]
 
@@ -63,6 +68,7 @@ class FreeAnswer(Shown, Framed):
     scatter: Reals  # standard deviations
     sample: float  # as good as a random sample of so many rows, for these columns
     kind: str
+    least: float = -math.inf  # that an answer can be
 
     @property
     def value(self) -> Any:
@@ -72,7 +78,7 @@ class FreeAnswer(Shown, Framed):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Where the real table's answers are predicted to lie, each with this probability."""
         reach = self.scatter * _student((1 + arguments.level(level)) / 2, SAMPLES - 1)
-        low, high = self.estimates - reach, self.estimates + reach
+        low, high = np.maximum(self.estimates - reach, self.least), self.estimates + reach
         if self.keys or len(self.estimates) != 1:
             return low.tolist(), high.tolist()
         return float(low[0]), float(high[0])
@@ -117,6 +123,8 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
 
     Columns that rules compute err as those do that they are computed from.
     """
+    import pyarrow as pa
+
     schema = rules.schema
     public = _public(rows, schema)
     if total + SURE * off > MOST_ROWS:
@@ -134,11 +142,12 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
     names = tuple(dict.fromkeys(source for column in query.columns for source in public.sources(column)))
     needed = rows.select(list(names) or rows.column_names[:1])
     behind = rules.sources(names)
-    sample, kind = _sample(tuple(column.name for column in encoded(schema, behind)) if behind else (), found, total)
+    parts = tuple(column.name for column in encoded(schema, behind)) if behind else ()
+    sample, kind = _sample(parts, found, total)
     chance = np.random.default_rng(SEED)
 
-    def answer(places: npt.NDArray[np.int64]) -> tuple[dict[str, list[Any]], Reals]:
-        table = read(needed.take(places), schema=_public(needed, schema))
+    def answer(held: pa.Table) -> tuple[dict[str, list[Any]], Reals]:
+        table = read(held, schema=_public(needed, schema))
         columns = question.read(mechanism.release(mechanism.take(table), seeded(SEED)), mechanism).table()
         if "estimate" not in columns:
             raise UnsupportedQuery(
@@ -148,13 +157,13 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
         return keys, np.asarray(columns["estimate"], dtype=np.float64)
 
     held, whole = len(rows), max(1, round(total))
-    keys, estimates = answer(_spread(held, whole))
+    keys, estimates = answer(needed.take(_spread(held, whole)))
     drawn = int(min(max(sample, ENOUGH), whole))  # of a handful of rows most groups would be missing
     answers = []
     for _ in range(SAMPLES):
         size = min(MOST_ROWS, max(1, round(chance.normal(total, off))))
         chosen = chance.integers(held, size=drawn)
-        answers.append(answer(chosen[_spread(drawn, size)]))
+        answers.append(answer(needed.take(chosen[_spread(drawn, size)])))
     if any(found != keys or len(values) != len(estimates) for found, values in answers):
         raise UnsupportedQuery(
             f"{query.name!r} names other items on other samples, so that no interval can be given; ask for the counts "
@@ -164,7 +173,19 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
     scatter = scatter * math.sqrt(max(1.0, drawn / max(sample, 2.0)))
     if len(estimates) > 1:  # groups that no sample tells of lie anywhere among the others, and are the least known
         scatter = np.where(scatter > 0, scatter, max(scatter.max(), np.std([values for _, values in answers])))
-    return FreeAnswer(query.name, keys, estimates, scatter, sample, kind)
+    error = total_variation(parts, found)
+    hidden = anywhere(needed.column_names, schema, math.ceil(min(error, 1.0) * whole), chance)
+    if hidden is not None:
+        seen = needed.take(_spread(held, max(1, whole - len(hidden))))
+        others, moved = answer(pa.concat_tables([seen, hidden.cast(seen.schema)]))
+        if others == keys and len(moved) == len(estimates):
+            wider = np.hypot(scatter, moved - estimates)
+            scatter = wider if query.kind in COUNTS else np.where(scatter > 0, scatter, wider)
+    if query.kind in COUNTS and 1 <= len(parts) <= 2:
+        most = error if query.kind == "share" else error * whole + SURE * off
+        scatter = np.minimum(scatter, most / _student(0.975, SAMPLES - 1))
+    least = 0.0 if query.kind in COUNTS else -math.inf
+    return FreeAnswer(query.name, keys, estimates, scatter, sample, kind, least)
 
 
 def _student(probability: float, freedom: int) -> float:

@@ -1,5 +1,6 @@
 """Counts of columns and of pairs: pair by pair or as products of flags, they are those of plain Python."""
 
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -11,10 +12,13 @@ from sfumato.mechanisms.synthetic.marginals import counting
 from sfumato.mechanisms.synthetic.marginals.budget import FEW, counted, finest
 from sfumato.mechanisms.synthetic.marginals.columns import Columns, Counted, measured
 from sfumato.mechanisms.synthetic.marginals.levels import coarsened
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.rounds import synthesized
+from sfumato.queries import bind
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
+from views import view_of
 
 SPACES = [
     sf.Integers(0, 9),
@@ -108,3 +112,25 @@ def test_columns_told_twice_are_averaged_by_their_precision():
     rows, error = Columns([both], None, None).total()
     assert rows == pytest.approx((32 / 1.5 + 35 / 2) / (1 / 1.5 + 1 / 2))
     assert error == pytest.approx((1 / 1.5 + 1 / 2) ** -0.5)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_bars_that_only_one_measurement_has_are_kept(first):
+    """Whether bars are counted follows the amount, so a second look may have them or not."""
+    with_bars = Counted(np.array([10.0, 20.0]), 1.0, 30.0, np.array([31.0]), 4.0)
+    without = Counted(np.array([14.0, 24.0]), 3.0, 38.0, np.zeros(0), math.inf)
+    both = with_bars.again(without) if first else without.again(with_bars)
+    assert (both.bars.tolist(), both.spread) == ([31.0], 4.0)
+    assert both.levels.tolist() == [11.0, 21.0]
+    assert both.total == 32.0
+
+
+def test_a_second_look_at_the_columns_never_fails_after_the_charge():
+    """Eight unrelated numbers, no pair worth its noise: the rest of the budget counts the columns once more."""
+    chance = np.random.default_rng(0)
+    names = [f"n{i}" for i in range(8)]
+    table = {name: chance.integers(0, 200, 4000) for name in names}
+    schema = sf.Schema({name: sf.Integers(0, 199) for name in names})
+    mechanism = MarginalSynthesis.calibrate(bind(sf.synthetic(rows=50), schema), sf.Concentrated(0.1))
+    for seed in range(3):
+        assert len(mechanism.release(view_of(table), seeded(seed)).rows["n0"]) == 50

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -41,15 +41,15 @@ class Counted:
     spread: float
 
     def again(self, other: Counted) -> Counted:
-        """Averaged with one more measurement, each weighted by its precision."""
+        """Averaged with one more measurement, each weighted by its precision; bars that one of them has are kept."""
         share = other.variance / (self.variance + other.variance)
-        held, spread = self, math.inf
-        if math.isfinite(self.spread):
+        bars, spread = (self.bars, self.spread) if math.isfinite(self.spread) else (other.bars, other.spread)
+        if math.isfinite(self.spread) and math.isfinite(other.spread):
             part = other.spread / (self.spread + other.spread)
-            held, spread = replace(self, bars=part * self.bars + (1 - part) * other.bars), self.spread * part
+            bars, spread = part * self.bars + (1 - part) * other.bars, self.spread * part
         levels = share * self.levels + (1 - share) * other.levels
         total = share * self.total + (1 - share) * other.total
-        return replace(held, levels=levels, variance=self.variance * share, total=total, spread=spread)
+        return Counted(levels, self.variance * share, total, bars, spread)
 
     def joined(self, column: Column) -> Reals:
         """The counts of levels that fit those of bars as well."""
