@@ -95,7 +95,35 @@ def test_a_budget_of_a_period_comes_back_and_no_such_time_has_more(tmp_path):
     for day in DAYS:
         sent.append(device.record("cat", day))
         now[0] += 86_400
-    assert sent == [True, True, False, False, False, False, False, True, True, False, False, False]
+    assert sent == [True, True, False, False, False, False, False, False, True, True, False, False]
+
+
+def test_no_time_of_a_period_has_more_even_over_midnight(tmp_path):
+    now = [86_400.0 * 20 - 60]
+    device = Device(DAILY, tmp_path / "d", Pure(1.1), period=1, clock=lambda: now[0])
+    assert device.record("cat", DAYS[0])
+    now[0] += 120
+    assert not device.record("cat", DAYS[1])
+    old = Device(DAILY, tmp_path / "e", Pure(1.1), clock=lambda: -1e9)  # a clock before its time
+    assert [old.record("cat", day) for day in DAYS[:2]] == [True, False]
+
+
+def test_what_is_kept_needs_a_budget_for_all_time(tmp_path):
+    with pytest.raises(ParameterError, match="keeps values for all time: give it a budget without a period"):
+        Device(KEPT, tmp_path / "d", Pure(9.0), period=7)
+
+
+def test_the_values_of_one_collection_decide_nothing_in_another(tmp_path):
+    """Two rounds of a collection that keeps two values cost the same, whether the value changed or not."""
+    found = []
+    for history in (("cat", "cat"), ("cat", "dog")):
+        place = tmp_path / "".join(history)
+        kept, other = (Device(c, place, Pure(2.5)) for c in (KEPT, DAILY))
+        for day, value in zip(DAYS, history, strict=False):
+            kept.record(value, day)
+        found.append((other.record("cat", DAYS[0]), other.remaining(), len(kept.pending()), len(other.pending())))
+    assert found[0] == found[1]
+    assert found[0][0] is False
 
 
 @pytest.mark.parametrize("budget", [Pure(1.0), Approximate(5.0, 1e-9), None])
@@ -120,14 +148,17 @@ def test_an_approximate_report_needs_a_budget_with_room_for_its_delta(tmp_path):
 @settings(max_examples=25, deadline=None)
 @given(history=st.lists(st.sampled_from(PETS), min_size=1, max_size=12), most=st.integers(1, 4), room=st.integers(0, 5))
 def test_kept_answers_follow_one_rule_and_every_round_is_answered_alike(tmp_path_factory, history, most, room):
-    """By a model of the rule: new values are kept while there is room and budget, later ones answered as the last."""
+    """By a model of the rule: a randomization is paid for at each of the first rounds, and new values are kept while
+    one is left; others are answered as the last.
+    """
     place = tmp_path_factory.mktemp("device")
     kept = Collection("x", CERTAIN, PETS, rounds=DAYS, most=most)
     one = CERTAIN.guarantee().epsilon
     device = Device(kept, place / "d", Pure((room + 0.5) * one))
-    known, last, said = [], None, []
+    known, last, said, paid = [], None, [], 0
     for day, value in zip(DAYS, history, strict=False):
-        if value not in known and len(known) < min(most, room):
+        paid += paid < min(most, room)
+        if value not in known and len(known) < paid:
             known.append(value)
         expected = value if value in known else last
         assert device.record(value, day) is (expected is not None)
@@ -135,7 +166,7 @@ def test_kept_answers_follow_one_rule_and_every_round_is_answered_alike(tmp_path
         last = expected
     found = [PETS[reported(message)] for message in _by_round(kept, device)]
     assert found == [value for value in said if value is not None]
-    assert device.remaining().epsilon == pytest.approx((room + 0.5 - len(known)) * one, abs=1e-9)
+    assert device.remaining().epsilon == pytest.approx((room + 0.5 - paid) * one, abs=1e-9)
 
 
 def _by_round(collection, device):

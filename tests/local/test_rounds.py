@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import shutil
 import sqlite3
 import tempfile
 
@@ -215,11 +216,12 @@ def test_closing_is_idle_the_second_time_and_never_raises(tmp_path):
         old.estimate()
 
 
-def test_a_closed_round_keeps_nothing_that_tells_its_messages_apart(tmp_path):
+def test_a_forgotten_round_keeps_nothing_that_tells_its_messages_apart(tmp_path):
     one, marks = Collector(DAILY, tmp_path / "j"), "SELECT round FROM tokens UNION ALL SELECT round FROM batches"
     for day in DAYS[:2]:
         one.add_all([Client(DAILY).report("cat", round=day) for _ in range(50)])
     one.close(DAYS[0])
+    one.close(DAYS[0], forget=True)
     with sqlite3.connect(one.journal.path) as connection:
         assert {row[0] for row in connection.execute(marks)} == {2}
     connection.close()
@@ -282,7 +284,6 @@ def test_a_fresh_piece_joins_after_others_were_merged_and_closed(tmp_path):
 
 
 def test_a_round_that_a_piece_closed_takes_nothing_more_in_the_whole(tmp_path):
-    """Its marks are gone, so a replay of what the piece counted could not be told."""
     whole, piece = (Collector(DAILY, tmp_path / name) for name in ("whole", "piece"))
     message = Client(DAILY).report("cat", round=DAYS[0])
     piece.add(message)
@@ -301,3 +302,32 @@ def test_a_report_that_two_pieces_have_is_noticed_in_its_round(tmp_path):
     with pytest.raises(CollectionError, match="replayed to both"):
         one.merge(other)
     assert header_of(message).count == 1
+
+
+def test_pieces_whose_replays_could_not_be_told_do_not_merge(tmp_path):
+    """The same ten messages in two pieces: refused while marks are there, and refused when one has forgotten them."""
+    one, other, third = (Collector(DAILY, tmp_path / name) for name in ("one", "other", "third"))
+    messages = [Client(DAILY).report("cat", round=DAYS[0]) for _ in range(10)]
+    for piece in (one, other):
+        piece.add_all(messages)
+    one.close(DAYS[0])
+    with pytest.raises(CollectionError, match="replayed to both"):
+        one.merge(other)
+    one.close(DAYS[0], forget=True)
+    with pytest.raises(CollectionError, match="could not be told; merge pieces before --forget"):
+        one.merge(other)
+    assert (one.state.reports, other.state.reports) == (10, 10)
+    third.add(Client(DAILY).report("dog", round=DAYS[1]))
+    assert one.merge(third).accepted == 1  # nothing to mix up
+
+
+def test_a_copy_of_a_piece_that_went_on_is_not_taken_for_the_piece(tmp_path):
+    whole, piece = (Collector(DAILY, tmp_path / name) for name in ("whole", "piece"))
+    piece.add(sent(DAILY, reports(3), round=DAYS[0]))
+    shutil.copy(tmp_path / "piece", tmp_path / "copy")
+    whole.merge(piece)
+    copy = Collector(DAILY, tmp_path / "copy")
+    assert whole.merge(copy).before
+    copy.add(sent(DAILY, reports(7), round=DAYS[0]))
+    with pytest.raises(CollectionError, match="a copy that went on"):
+        whole.merge(copy)

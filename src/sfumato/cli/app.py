@@ -315,7 +315,7 @@ def collect(
     close: Annotated[bool, typer.Option("--close", help="End the round afterwards: it takes no more reports.")] = False,
     forget: Annotated[
         bool,
-        typer.Option("--forget", help="With --close, where no rounds are declared: erase what recognizes replays."),
+        typer.Option("--forget", help="With --close: erase what recognizes replays.  Merge pieces before."),
     ] = False,
     json: Json = False,
 ) -> None:

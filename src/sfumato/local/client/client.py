@@ -61,6 +61,10 @@ class Client:
             raise ParameterError(
                 f"source must be a collection (Collection.read reads its file) or a protocol, got {source!r}"
             ) from None
+        if not isinstance(source, LocalProtocol) and source.most is not None:
+            raise ParameterError(
+                f"the collection promises that an owner randomizes at most {source.most} values; a Device keeps to it"
+            )
         self._names = Names() if isinstance(source, LocalProtocol) else Names(source.labels, source.other)
         self.budget = budget
         self._memory = None if memory is None else Path(memory)
@@ -110,9 +114,11 @@ class Client:
         """The kept randomization of a value, drawn, charged and stored first if the value is new."""
         assert self._memory is not None
         place = place_of(self.protocol, values)
-        mine: dict[str, Any] = {"format": FORMAT, "protocol": self.protocol.digest.hex(), "kept": {}, "last": ""}
-        contents = read(self._memory, FORMAT) or mine
-        if contents.get("protocol") != mine["protocol"] or not isinstance(contents.get("kept"), dict):
+        protocol = self.protocol.digest.hex()
+        own = protocol if isinstance(self._source, LocalProtocol) else self._source.digest
+        mine: dict[str, Any] = {"format": FORMAT, "protocol": own, "kept": {}, "last": ""}
+        contents = read(self._memory, FORMAT) or mine  # of before, a file names the protocol alone
+        if contents.get("protocol") not in (own, protocol) or not isinstance(contents.get("kept"), dict):
             raise LedgerError(f"{self._memory.name} remembers another protocol; give each protocol a file of its own")
         if place not in contents["kept"]:
             try:

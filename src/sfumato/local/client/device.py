@@ -4,12 +4,14 @@ Recording a value draws its report, charges what it costs and puts the message i
 message stays there, the same bytes, until it is acknowledged: a retry is neither new noise nor a second charge.
 
 One report a collection and round: what is recorded later for the same round changes nothing.  A collection that
-declares `most` values is answered from kept randomizations; a value is randomized, and paid for, when it is new.
-What cannot be paid for, or exceeds `most`, is answered as the value recorded last, by one rule; where nothing is kept
-yet the device stays silent.  So the value never decides whether a message is sent.
+declares `most` values is answered from kept randomizations, and is charged for one at each of the first `most` rounds,
+whether its value is new or not.  A value that no paid randomization is left for is answered as the one recorded last,
+by one rule; where nothing was paid for the device stays silent.  So values decide neither whether a message is sent,
+nor what is left for other collections.
 
 The file is as secret as the values.  Losses add up over all collections that share it, within `period` days if one is
-given: then the limit is a promise about every such time, not about all of it.
+given: then the limit is a promise about every such time, not about all of it.  What is kept is used for all time, so
+that collections that declare `most` need a budget without a period.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ SCHEMA = (
   collection TEXT NOT NULL, place TEXT NOT NULL, report BLOB NOT NULL, last INTEGER NOT NULL,
   PRIMARY KEY (collection, place)
 ) WITHOUT ROWID""",
-    "CREATE TABLE outbox (name BLOB PRIMARY KEY, message BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE outbox (name BLOB PRIMARY KEY, collection TEXT NOT NULL, message BLOB NOT NULL) WITHOUT ROWID",
 )
 
 STATE = DatabaseKind(
@@ -76,18 +78,8 @@ class Joined(Declared, Protocol):
         ...
 
     @property
-    def digest(self) -> str:
-        """What it is told from others by."""
-        ...
-
-    @property
     def rounds(self) -> tuple[str, ...]:
         """The names of its rounds."""
-        ...
-
-    @property
-    def most(self) -> int | None:
-        """How many different values are randomized, to answer from those."""
         ...
 
 
@@ -121,6 +113,10 @@ class Device:
         _countable(budget)
         if period is not None and not (type(period) is int and period >= 1):
             raise ParameterError(f"period must be a whole number of days, got {period!r}")
+        if period is not None and self.collection.most is not None:
+            raise ParameterError(
+                f"{self.collection.name!r} keeps values for all time: give it a budget without a period, elsewhere"
+            )
         self.budget, self.period = budget, period
         self._path, self._clock = Path(state), clock
         self._bits: Bits = SystemBits() if bits is None else bits
@@ -148,13 +144,15 @@ class Device:
             row = (self.collection.digest, named, day, epsilon, delta)
             connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?)", row)
             message = encode_batch(self.collection, Randomized(protocol, report), round=named)
-            connection.execute("INSERT INTO outbox VALUES (?, ?)", (header_of(message).name, message))
+            kept = (header_of(message).name, self.collection.digest, message)
+            connection.execute("INSERT INTO outbox VALUES (?, ?, ?)", kept)
         return True
 
     def pending(self) -> list[bytes]:
-        """The messages of all collections that were not acknowledged, the same bytes each time, in no telling order."""
+        """The messages of the collection that were not acknowledged, the same bytes each time, in no telling order."""
+        query = "SELECT message FROM outbox WHERE collection = ? ORDER BY name"
         with STATE.reading(self._path) as connection:
-            return [row[0] for row in connection.execute("SELECT message FROM outbox ORDER BY name")]
+            return [row[0] for row in connection.execute(query, (self.collection.digest,))]
 
     def acknowledge(self, message: bytes) -> None:
         """Forget a message that a collector or relay has taken, or has refused for good."""
@@ -179,7 +177,7 @@ class Device:
         rounds = len(self.collection.rounds)
         if most is not None:
             lines.append(
-                f"At most {most} different values are ever randomized, each once; later ones are answered as the last. "
+                f"At most {most} different values are randomized, each once; later ones are answered as the last. "
                 "That something changed may be noticed by whoever sees all reports."
             )
         elif rounds > 1:
@@ -205,19 +203,23 @@ class Device:
     def _kept(
         self, connection: sqlite3.Connection, values: npt.ArrayLike
     ) -> tuple[Reports | None, Pure | Approximate | None]:
-        """A report from what is kept of the value, kept now if it is new and can be; else of the one before."""
+        """A report from what is kept of the value, kept now if it is new and paid for; else of the one before."""
         protocol, mine = self.collection.protocol, self.collection.digest
         held = dict(connection.execute("SELECT place, report FROM kept WHERE collection = ?", (mine,)))
-        place, claim, charged = place_of(protocol, values), keeping_costs(protocol), None
-        if place not in held:
-            if len(held) < (self.collection.most or 0) and self._fits(connection, claim):
-                held[place], charged = protocol.encode(drawn(protocol, values, self._bits)), claim
-                connection.execute("INSERT INTO kept VALUES (?, ?, ?, 0)", (mine, place, held[place]))
-            elif held:
-                last = connection.execute("SELECT place FROM kept WHERE collection = ? AND last = 1", (mine,))
-                (place,) = last.fetchone()
-            else:
-                return None, None
+        query = "SELECT count(*) FROM charges WHERE collection = ? AND epsilon > 0"
+        (paid,) = connection.execute(query, (mine,)).fetchone()
+        claim, charged = keeping_costs(protocol), None
+        if paid < (self.collection.most or 0) and self._fits(connection, claim):
+            paid, charged = paid + 1, claim
+        if not paid:
+            return None, None
+        place = place_of(protocol, values)
+        if place not in held and len(held) < paid:
+            held[place] = protocol.encode(drawn(protocol, values, self._bits))
+            connection.execute("INSERT INTO kept VALUES (?, ?, ?, 0)", (mine, place, held[place]))
+        elif place not in held:
+            last = connection.execute("SELECT place FROM kept WHERE collection = ? AND last = 1", (mine,))
+            (place,) = last.fetchone()
         connection.execute("UPDATE kept SET last = (place = ?) WHERE collection = ?", (place, mine))
         return answered(protocol, protocol.decode(held[place]), self._bits), charged
 
@@ -229,10 +231,11 @@ class Device:
         return within and claim.assumptions <= self.budget.assumptions
 
     def _spent(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        """Epsilon and delta of all collections, within the period that ends today."""
-        since = -1 if self.period is None else int(self._clock() // DAY) - self.period
-        query = "SELECT coalesce(sum(epsilon), 0), coalesce(sum(delta), 0) FROM charges WHERE day > ?"
-        epsilon, delta = connection.execute(query, (since,)).fetchone()
+        """Epsilon and delta of all collections; those of the days that a time of `period` days may reach back to."""
+        query, since = "SELECT coalesce(sum(epsilon), 0), coalesce(sum(delta), 0) FROM charges", ()
+        if self.period is not None:
+            query, since = f"{query} WHERE day >= ?", (int(self._clock() // DAY) - self.period,)  # type: ignore[assignment]
+        epsilon, delta = connection.execute(query, since).fetchone()
         return int(epsilon), int(delta)
 
     def _open(self) -> None:

@@ -58,6 +58,16 @@ class Declared(Protocol):
         """The label of unknown and missing values."""
         ...
 
+    @property
+    def most(self) -> int | None:
+        """How many different values an owner randomizes, to answer from those."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """What it is told from others by."""
+        ...
+
     def address(self, round: str | None = None) -> Address:
         """What messages of a round carry; a collection of one round needs no name."""
         ...

@@ -135,14 +135,14 @@ class Collector:
         return _receipt(self.journal.merge(other.journal))
 
     def close(self, round: str | None = None, *, forget: bool = False) -> Round:
-        """End a round, for good: its tally stays, and what tells its messages apart is erased.  Closing again is idle.
+        """End a round, for good: its tally stays, and none of its messages can count any more.  Closing again is idle.
 
-        In a collection without declared rounds (formats 1 and 2) the next round opens, and names of messages stay known
-        unless `forget` erases them: then a replay of an earlier round would be counted.
+        With `forget`, what tells its messages apart is erased: do so once pieces are merged.  In a collection without
+        declared rounds (formats 1 and 2) the next round opens, and what is erased is that of all rounds: then a replay
+        of an earlier one would be counted.
         """
-        if self.collection.bound:
-            return self.journal.close(self._addresses[self.collection.address(round)])
-        return self.journal.close(None, forget)
+        named = self._addresses[self.collection.address(round)] if self.collection.bound else None
+        return self.journal.close(named, forget)
 
     def estimate(self, round: str | None = None) -> Estimate:
         """What a round says so far; without a name the only one, or the latest that has anything in it."""

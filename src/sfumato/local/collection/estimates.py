@@ -169,7 +169,8 @@ class Estimate(Shown, Framed):
         found = {}
         if self.history() != self.guarantee():
             told = f"all {len(self.collection.rounds)} rounds"
-            told += f", {self.collection.most} values of an owner" if self.collection.most is not None else ""
+            if self.collection.most is not None:
+                told += f", {self.collection.most} values of an owner, for histories that change in one pattern"
             found["history"] = f"{told}: {self.history()!r}"
         with contextlib.suppress(UnsupportedQuery, ParameterError):
             found["shuffled"] = f"{self.central(min(1e-6, self.reports**-1.5))!r}, if a relay shuffles honest reports"

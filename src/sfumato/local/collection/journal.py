@@ -5,7 +5,7 @@ batch and its effect on the tally are on disk together, or neither is.  So a col
 acknowledged report and counts none twice: whoever sent a batch sends it again until it is acknowledged.
 
 A mark is a hash of a one-time random token, or of the name of a batch.  Marks stand in a set ordered by themselves,
-next to no report, no time and no sender.  Those of a round are erased when it closes: its messages count no more.
+next to no report, no time and no sender.  Those of a round can be erased when it closes: its messages count no more.
 Each operation opens its own connection, so threads and forked processes never share one.
 """
 
@@ -123,9 +123,9 @@ class Journal:
             self._rounds.write(connection, state.plus(0, np.zeros_like(state.tally), {reason: count}))
 
     def close(self, name: str | None = None, forget: bool = False) -> Round:
-        """End a round: its tally stays and its marks are erased, since none of its messages can count any more.
+        """End a round: its tally stays, and none of its messages can count any more; `forget` erases its marks.
 
-        Counted rounds: the next one opens, and marks, which are those of all rounds, stay unless `forget` says so.  A
+        They are needed to merge pieces.  Counted rounds: the next one opens, and marks are those of all rounds.  A
         round that was closed already is left as it is, as is a counted one that has just opened.
         """
         with JOURNAL.writing(self.path) as connection:
@@ -133,9 +133,10 @@ class Journal:
             state = self._rounds.read(connection, name)
             if not self._rounds.names:
                 return self._close_counted(connection, state, forget)
-            closed = replace(state, closed=True)
+            closed = replace(state, closed=True, forgotten=state.forgotten or forget)
             self._rounds.write(connection, closed)
-            _erase(connection, state.number)
+            if forget:
+                _erase(connection, state.number)
         return closed
 
     def _close_counted(self, connection: sqlite3.Connection, state: Round, forget: bool) -> Round:
@@ -153,8 +154,9 @@ class Journal:
 
         Both are locked meanwhile, so no report arrives between the copying of marks and the freezing.  A token or
         batch that both have seen is a replay across pieces; the tally cannot be split any more, so the merge is
-        refused, and neither journal changes.  A round that one of them has closed is closed afterwards: what the other
-        would recognize is erased.  If this process dies when the other one is frozen already, merge again.
+        refused, and neither journal changes; and so it is where both have reports of a round and one has forgotten
+        its marks, since a replay could not be told.  A round that one of them has closed is closed afterwards.  If this
+        process dies when the other one is frozen already, merge again.
         """
         if other.piece == self.piece:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
@@ -165,9 +167,15 @@ class Journal:
             seen = connection.execute(query, (NOBODYS, mark)).fetchone()
             if seen is not None:
                 accepted, refused = json.loads(seen[0])
+                if sum(piece.reports for piece in other.rounds()) != accepted:
+                    raise CollectionError(
+                        f"journal {other.path} was merged before with {accepted:,} reports and has others now: it is "
+                        "a copy that went on; send its messages again to the whole, which knows those it has"
+                    )
                 return Folded(accepted, refused, before=True)
             with JOURNAL.writing(other.path) as source:
                 pieces = self._rounds.all(source)
+                self._tellable(connection, pieces)
                 nobodys = self._rounds.read(source, "")
                 _take_marks(connection, source, "batches", 3)
                 _take_marks(connection, source, "tokens", 2)
@@ -177,6 +185,17 @@ class Journal:
             connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (NOBODYS, mark, receipt))
         return folded
 
+    def _tellable(self, connection: sqlite3.Connection, pieces: Sequence[Round]) -> None:
+        """Refuse to add rounds up whose replays could not be told any more."""
+        mine = {state.name: state for state in self._rounds.all(connection)}
+        for piece in pieces:
+            state = mine.get(piece.name)
+            if state is not None and state.reports and piece.reports and (state.forgotten or piece.forgotten):
+                raise CollectionError(
+                    f"round {piece.name} was forgotten where it was closed, so that a report that both have could not "
+                    "be told; merge pieces before --forget"
+                )
+
     def _joined(self, connection: sqlite3.Connection, pieces: Sequence[Round]) -> Folded:
         accepted, refused = 0, Counter[str]()
         for piece in pieces:
@@ -184,9 +203,8 @@ class Journal:
             state = self._rounds.read(connection, piece.name) if mine else None
             closed = piece.closed or (state is not None and state.closed)
             whole = piece if state is None else state.plus(piece.reports, piece.tally, piece.refused)
-            self._rounds.write(connection, replace(whole, closed=closed))
-            if closed and self._rounds.names:
-                _erase(connection, piece.number)
+            forgotten = piece.forgotten or (state is not None and state.forgotten)
+            self._rounds.write(connection, replace(whole, closed=closed, forgotten=forgotten))
             accepted += piece.reports
             refused.update(piece.refused)
         return Folded(accepted, dict(refused))

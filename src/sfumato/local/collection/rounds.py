@@ -33,6 +33,7 @@ class Round:
     reports: int
     tally: Tally
     refused: dict[str, int]
+    forgotten: bool = False  # what recognizes its messages was erased
 
     def plus(self, reports: int, tally: Tally, refused: Mapping[str, int]) -> Round:
         """The same with more in it."""
@@ -74,7 +75,7 @@ class Rounds:
         row = (
             state.number,
             state.name,
-            state.closed,
+            state.closed + state.forgotten,
             state.reports,
             _bytes(state.tally),
             canonical_ascii(state.refused),
@@ -103,7 +104,7 @@ class Rounds:
 
 def _round(row: tuple[int, str, int, int, bytes, str]) -> Round:
     tally = np.frombuffer(row[4], dtype="<i8").astype(np.int64)
-    return Round(row[0], row[1], bool(row[2]), row[3], tally, json.loads(row[5]))
+    return Round(row[0], row[1], row[2] > 0, row[3], tally, json.loads(row[5]), row[2] > 1)
 
 
 def _bytes(tally: Tally) -> bytes:
