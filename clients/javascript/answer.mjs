@@ -1,5 +1,6 @@
 // Reads jobs from standard input, one JSON object a line, and writes one line of hexadecimal messages for each:
-// {"collection": "...", "round": "...", "values": [...], "words": ["..."]}; without words, bits are the system's.
+// {"collection": "...", "epsilon": 2, "round": "...", "values": [...], "words": ["..."]}; without words, bits are the
+// system's.
 
 import { createInterface } from "node:readline"
 import { webcrypto } from "node:crypto"
@@ -8,9 +9,9 @@ import { Collection, systemWords } from "./sfumato.mjs"
 globalThis.crypto ??= webcrypto // Node 18
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { collection, round, values, words } = JSON.parse(line)
+  const { collection, epsilon, round, values, words } = JSON.parse(line)
   try {
-    const declared = await Collection.parse(collection)
+    const declared = await Collection.parse(collection, epsilon)
     let taken = 0
     const given = (count) => {
       const found = BigUint64Array.from(words.slice(taken, taken + count).map(BigInt))

@@ -1,10 +1,10 @@
 // A client of local collections without dependencies: reads a saved collection, and turns values into messages.
 //
-//     const pages = await Collection.parse(text)          // the JSON file; its digest is checked
+//     const pages = await Collection.parse(text, 2)       // the JSON file, and the epsilon that a report may cost
 //     const message = pages.report("mail", "2026-11-15")  // bytes to send, of one round
 //
 // Random bits come from crypto.getRandomValues and nothing else.  Protocols: grr, oue, olh, duchi; others are refused by
-// name.  The formats are docs/formats/collection.md and docs/formats/reports.md, the samplers docs/formats/samplers.md.
+// name, as are collections of kept values, parameters that no protocol has, and reports that cost more.  The formats are docs/formats/collection.md and docs/formats/reports.md, the samplers docs/formats/samplers.md.
 
 const FORMAT = "sfumato-collection/3"
 const encoder = new TextEncoder()
@@ -31,13 +31,26 @@ async function sha256(bytes) {
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 
-/** A fraction "a/b" whose denominator divides 2^62, in units of 2^-62. */
+/** A probability "a/b" strictly between 0 and 1, in units of 2^-62, which its denominator must divide. */
 function grains(text) {
-  const [above, below = "1"] = text.split("/")
-  const scaled = BigInt(above) << 62n
-  if (scaled % BigInt(below)) throw new Error(`${text} is no multiple of 2^-62`)
-  return scaled / BigInt(below)
+  if (!/^[0-9]{1,40}\/[1-9][0-9]{0,39}$/.test(text)) throw new Error(`${text} is no probability; nothing is sent`)
+  const [above, below] = text.split("/").map(BigInt)
+  const scaled = above << 62n
+  if (scaled % below || above <= 0n || above >= below) throw new Error(`${text} is no probability; nothing is sent`)
+  return scaled / below
 }
+
+/** A whole number from `least` to `most`. */
+function whole(text, least, most) {
+  const number = Number(text)
+  if (!/^[0-9]{1,17}$/.test(text) || number < least || number > most) {
+    throw new Error(`${text} is no whole number from ${least} to ${most}; nothing is sent`)
+  }
+  return number
+}
+
+const MOST = 2 ** 20
+const share = (chance) => Number(chance) / 2 ** 62
 
 /** True with probability chance / 2^62: one word. */
 function coin(chance, words) {
@@ -101,24 +114,27 @@ function nearest(x) {
   return rest > 0.5 ? below + 1 : below
 }
 
+/** For each protocol: its sampler, and the epsilon that one report costs. */
 const SAMPLERS = {
   /** Randomized response: a coin, then a uniform category, which is sent if the coin is tails. */
   grr: (terms) => {
-    const k = Number(terms.k)
+    const k = whole(terms.k, 2, MOST)
     const truthful = grains(terms.truthful)
-    return (place, words) => {
+    const sample = (place, words) => {
       const kept = coin(truthful, words)
       const other = uniform(k, words)
       return little(kept ? place : other, width(k))
     }
+    return { sample, epsilon: Math.log1p((share(truthful) * k) / (1 - share(truthful))) }
   },
   /** Unary encoding: every bit with probability q, 64 at a time, digit by digit; then the own bit by a coin of p. */
   oue: (terms) => {
-    const bytes = Math.ceil(Number(terms.k) / 8)
-    const [above, below = "1"] = terms.q.split("/")
+    const bytes = Math.ceil(whole(terms.k, 2, MOST) / 8)
+    const [own, off] = [grains(terms.p), grains(terms.q)]
+    if (off >= own) throw new Error("q must be below p; nothing is sent")
+    const [above, below] = terms.q.split("/")
     const digits = BigInt(below).toString(2).length - 1
-    const own = grains(terms.p)
-    return (place, words) => {
+    const sample = (place, words) => {
       const held = new BigUint64Array(Math.ceil(bytes / 8))
       for (let digit = 0n; digit < digits; digit += 1n) {
         const one = (BigInt(above) >> digit) & 1n
@@ -131,15 +147,18 @@ const SAMPLERS = {
       report[place >> 3] = coin(own, words) ? report[place >> 3] | bit : report[place >> 3] & ~bit
       return report
     }
+    const [p, q] = [share(own), share(off)]
+    return { sample, epsilon: Math.log((p * (1 - q)) / ((1 - p) * q)) }
   },
   /** Local hashing: a linear hash function onto a field, and randomized response on the hash. */
   olh: (terms) => {
-    const [k, g] = [Number(terms.k), Number(terms.g)]
+    const [k, g] = [whole(terms.k, 2, MOST), whole(terms.g, 2, 256)]
     const truthful = grains(terms.truthful)
     const { plus, times } = field(g)
     let digits = 1
     while (g ** digits < k) digits += 1
-    return (place, words) => {
+    if (g ** digits > 2 ** 32) throw new Error(`g = ${g} is too large for k = ${k}; nothing is sent`)
+    const sample = (place, words) => {
       const [a, b] = [uniform(g ** digits, words), uniform(g, words)]
       const kept = coin(truthful, words)
       const other = uniform(g, words)
@@ -149,26 +168,38 @@ const SAMPLERS = {
       }
       return little((BigInt(a) * BigInt(g) + BigInt(b)) * BigInt(g) + BigInt(kept ? hash : other), width(g ** (digits + 2)))
     }
+    return { sample, epsilon: Math.log1p((share(truthful) * g) / (1 - share(truthful))) }
   },
   /** The mean of a number: one bit, whose chance rises with the value. */
   duchi: (terms) => {
-    const [steps, tilt] = [Number(terms.steps), BigInt(terms.tilt)]
-    return (place, words) => little(coin((1n << 61n) + tilt * BigInt(place - steps / 2), words) ? 1 : 0, 1)
+    const steps = whole(terms.steps, 2, MOST)
+    if (steps % 2 || !/^[0-9]{1,19}$/.test(terms.tilt)) throw new Error("steps or tilt is wrong; nothing is sent")
+    const tilt = BigInt(terms.tilt)
+    const most = tilt * BigInt(steps)
+    if (tilt < 1n || most >= 1n << 62n) throw new Error(`tilt ${tilt} leaves nothing to hide; nothing is sent`)
+    if (!(Number(terms.low) < Number(terms.high))) throw new Error("low must be below high; nothing is sent")
+    const sample = (place, words) => little(coin((1n << 61n) + tilt * BigInt(place - steps / 2), words) ? 1 : 0, 1)
+    return { sample, epsilon: Math.log((2 ** 62 + Number(most)) / (2 ** 62 - Number(most))) }
   },
 }
 
 /** A declared collection, and what its owners' values become. */
 export class Collection {
-  constructor(terms, bindings) {
+  constructor(terms, bindings, limit) {
     this.terms = terms
     this.bindings = bindings
-    const make = SAMPLERS[terms.protocol.type]
-    if (!make) throw new Error(`protocol ${terms.protocol.type} is not among ${Object.keys(SAMPLERS).join(", ")}`)
-    this.sample = make(terms.protocol)
+    const known = Object.keys(SAMPLERS)
+    if (!known.includes(terms.protocol.type)) throw new Error(`protocol ${terms.protocol.type} is not among ${known.join(", ")}`)
+    if (terms.most !== undefined) throw new Error("the collection keeps values, which this client does not; nothing is sent")
+    const { sample, epsilon } = SAMPLERS[terms.protocol.type](terms.protocol)
+    if (!(epsilon <= limit * (1 + 1e-9))) throw new Error(`a report costs epsilon ${epsilon}, more than ${limit}; nothing is sent`)
+    this.sample = sample
+    this.epsilon = epsilon
   }
 
-  /** The collection of a saved file, whose digest must be that of its other parts. */
-  static async parse(text) {
+  /** The collection of a saved file, whose digest must be that of its other parts; a report may cost `limit`. */
+  static async parse(text, limit) {
+    if (!(limit > 0)) throw new Error("say what epsilon one report may cost at most")
     const { digest, ...terms } = JSON.parse(text)
     if (terms.format !== FORMAT) throw new Error(`this is not a collection of format ${FORMAT}`)
     const own = await sha256(encoder.encode(canonical(terms)))
@@ -178,7 +209,7 @@ export class Collection {
       const joined = new Uint8Array([...own, ...encoder.encode(name)])
       bindings.set(name, (await sha256(joined)).slice(0, 16))
     }
-    return new Collection(terms, bindings)
+    return new Collection(terms, bindings, limit)
   }
 
   /** The place of a value in the domain; what is none is the label `other`, or refused before anything is drawn. */

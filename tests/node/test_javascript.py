@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from sfumato.local.client import Client
+from sfumato.local.client.binding import declared_digest
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import Duchi, GeneralizedResponse, LocalHashing, OptimizedUnary, SubsetSelection
@@ -24,7 +25,7 @@ LABELS = ("cat", "dog", "größe", 'a "quoted" one', "line\nbreak", "\x7f", "\u2
 
 def answers(*jobs):
     """What the program says to each job."""
-    lines = "\n".join(json.dumps(job) for job in jobs) + "\n"
+    lines = "\n".join(json.dumps({"epsilon": 31, **job}) for job in jobs) + "\n"
     done = subprocess.run(["node", str(PROGRAM)], input=lines, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -144,3 +145,52 @@ def test_what_is_wrong_is_refused_before_anything_is_drawn():
     ]
     for answer, words in zip(answers(*jobs), said, strict=True):
         assert words in answer["refused"]
+
+
+@pytest.mark.parametrize("kind", [*CATEGORIES, Duchi], ids=lambda kind: kind.name)
+def test_a_report_that_costs_more_than_it_may_is_not_made(kind):
+    """The cost is that of the Python protocol, to nine digits; nothing is sent without a limit."""
+    protocol = kind.calibrate(0, 10, Pure(1.3)) if kind is Duchi else kind.calibrate(7, Pure(1.3))
+    cost, text = protocol.guarantee().epsilon, json.dumps(declared(protocol).to_record())
+    jobs = [{"collection": text, "epsilon": epsilon, "values": [1]} for epsilon in (cost, cost - 1e-6, None, 0)]
+    fine, *refused = answers(*jobs)
+    assert len(fine["messages"]) == 1
+    for answer, words in zip(refused, ("more than", "say what epsilon", "say what epsilon"), strict=True):
+        assert words in answer["refused"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        (GeneralizedResponse, {"truthful": "1"}),
+        (GeneralizedResponse, {"truthful": "7/1"}),
+        (GeneralizedResponse, {"truthful": "0/1"}),
+        (GeneralizedResponse, {"truthful": "1/3"}),
+        (GeneralizedResponse, {"k": "1"}),
+        (GeneralizedResponse, {"k": "x"}),
+        (OptimizedUnary, {"p": "1", "q": "0"}),
+        (OptimizedUnary, {"q": "1/3"}),
+        (OptimizedUnary, {"p": "1/4", "q": "1/2"}),
+        (LocalHashing, {"truthful": "2/1"}),
+        (LocalHashing, {"g": "6"}),
+        (LocalHashing, {"g": "1"}),
+        (Duchi, {"tilt": str(2**61)}),
+        (Duchi, {"tilt": "0"}),
+        (Duchi, {"steps": "3"}),
+        (Duchi, {"low": "10.0"}),
+    ],
+)
+def test_parameters_that_hide_nothing_or_are_none_are_refused(kind, changed):
+    """A file with a digest of its own, as a hostile collector would write it."""
+    protocol = kind.calibrate(0, 10, Pure(1.0)) if kind is Duchi else kind.calibrate(7, Pure(1.0))
+    record = declared(protocol).to_record()
+    record["protocol"] |= changed
+    record["digest"] = declared_digest(record)
+    (answer,) = answers({"collection": json.dumps(record), "epsilon": 1e9, "values": [1]})
+    assert "refused" in answer
+
+
+def test_collections_of_kept_values_are_refused():
+    kept = Collection("x", GeneralizedResponse.calibrate(3, Pure(1.0)), rounds=("a", "b"), most=1)
+    (answer,) = answers({"collection": json.dumps(kept.to_record()), "round": "a", "values": [1]})
+    assert "keeps values" in answer["refused"]
