@@ -75,6 +75,7 @@ def test_rows_that_noise_has_hidden_are_in_the_interval(tmp_path: Path) -> None:
     table = session.synthesize(spend=sf.Pure(0.2))
     top = int(table.to_pandas()["age"].max())
     assert top < ages.max()
+    assert f"age above {top} (declared to 90)" in table.advice()["no rows"]
     for least in (top + 1, top - 3):
         for query, real in ((sf.count(), (ages >= least).sum()), (sf.share("age >= 88"), (ages >= 88).mean())):
             asked = query.where(f"age >= {least}") if query.kind == "count" else query

@@ -5,20 +5,24 @@ No sample of the made rows tells of what is not among them, such as the far end 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from sfumato.queries.encoding import encoded
+from sfumato.queries.encoding import Column, encoded
 from sfumato.release.prediction import PredictedErrors
 from sfumato.spaces.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["anywhere", "total_variation"]
+__all__ = ["anywhere", "beyond", "total_variation"]
+
+BARS = 32  # of a column's bounds: as much must be left without a row to be worth a word
+NAMES = 5  # of columns in a sentence
 
 
 def total_variation(names: tuple[str, ...], found: PredictedErrors) -> float:
@@ -37,3 +41,24 @@ def anywhere(names: Sequence[str], schema: Schema, count: int, chance: np.random
     if not count or any(column.whole is not None for column in columns):
         return None
     return pa.table({column.name: column.decoded(chance.integers(column.points, size=count)) for column in columns})
+
+
+def beyond(columns: Sequence[Column], rows: Mapping[str, npt.NDArray[np.int64]]) -> dict[str, str]:
+    """Where numbers could be and no row was made, in words: real ones there, if they are few, are not seen."""
+    told = []
+    for column in columns:
+        held, lattice = rows[column.name][rows[column.name] >= 0], column.space.lattice
+        if lattice is None or not len(held):
+            continue
+        room = max(2, lattice.width // BARS)
+        for word, end, left, bound in (
+            ("below", held.min(), held.min(), lattice.low),
+            ("above", held.max(), lattice.width - held.max(), lattice.high),
+        ):
+            if left >= room:
+                label = column.space.label
+                told.append(f"{column.name} {word} {label(lattice.low + int(end))} (declared to {label(bound)})")
+    if not told:
+        return {}
+    shown = ", ".join(told[:NAMES]) + (f" and {len(told) - NAMES} more" if len(told) > NAMES else "")
+    return {"no rows": f"{shown}: few real ones there would not show beside the noise"}

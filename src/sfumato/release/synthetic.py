@@ -24,6 +24,7 @@ from sfumato.queries.question import Source
 from sfumato.queries.rules import given_of
 from sfumato.queries.synthetic import Synthetic, SyntheticRows
 from sfumato.randomness import secure
+from sfumato.release.hidden import beyond
 from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, wasted
 from sfumato.release.tables import TableRelease
 
@@ -126,7 +127,8 @@ class SyntheticTable(TableRelease):
     def advice(self) -> dict[str, str]:
         """What to ask of the rows and what not, from their predicted errors; and which bounds are far too wide."""
         told = advice(self.errors()) if self.judged else {}
-        return {**told, **wasted(self.question.levels, self.question.indices(self.rows))}
+        columns, places = self.question.levels, self.question.indices(self.rows)
+        return {**told, **beyond(columns, places), **wasted(columns, places)}
 
     def _facts(self) -> dict[str, str]:
         kept, room = "; ".join(self.method.get("keep", ())), self.question.rules.room

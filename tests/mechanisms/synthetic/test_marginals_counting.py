@@ -12,13 +12,10 @@ from sfumato.mechanisms.synthetic.marginals import counting
 from sfumato.mechanisms.synthetic.marginals.budget import FEW, counted, finest
 from sfumato.mechanisms.synthetic.marginals.columns import Columns, Counted, measured
 from sfumato.mechanisms.synthetic.marginals.levels import coarsened
-from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.rounds import synthesized
-from sfumato.queries import bind
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
-from views import view_of
 
 SPACES = [
     sf.Integers(0, 9),
@@ -123,14 +120,3 @@ def test_bars_that_only_one_measurement_has_are_kept(first):
     assert (both.bars.tolist(), both.spread) == ([31.0], 4.0)
     assert both.levels.tolist() == [11.0, 21.0]
     assert both.total == 32.0
-
-
-def test_a_second_look_at_the_columns_never_fails_after_the_charge():
-    """Eight unrelated numbers, no pair worth its noise: the rest of the budget counts the columns once more."""
-    chance = np.random.default_rng(0)
-    names = [f"n{i}" for i in range(8)]
-    table = {name: chance.integers(0, 200, 4000) for name in names}
-    schema = sf.Schema({name: sf.Integers(0, 199) for name in names})
-    mechanism = MarginalSynthesis.calibrate(bind(sf.synthetic(rows=50), schema), sf.Concentrated(0.1))
-    for seed in range(3):
-        assert len(mechanism.release(view_of(table), seeded(seed)).rows["n0"]) == 50
