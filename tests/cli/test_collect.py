@@ -76,6 +76,14 @@ def test_reports_of_another_collection_are_named(pets, run):
     )
 
 
+def test_a_collection_of_the_same_name_is_told_apart_by_its_terms(pets, run):
+    (pets / "other.toml").write_text(PETS.replace("1.0", "2.0"))
+    run("collect", "other.toml", "one.sfr")
+    done = run("collect", "other.toml", "one.sfr")
+    mine, theirs = (Collection.read(name).digest[:12] for name in ("other.toml", "pets.toml"))
+    assert f"same name, other terms (digest {theirs}, this one has {mine})" in done.err
+
+
 def test_a_damaged_file_is_refused_with_its_reason_and_counted(pets, run):
     (pets / "cut.sfr").write_bytes((pets / "one.sfr").read_bytes()[:-7])
     done = run("collect", "pets.toml", "cut.sfr")
@@ -94,7 +102,15 @@ def test_tables_need_a_column_and_are_counted_once(pets, run):
     assert (done.code, "2,000 reports counted" in done.out) == (0, True)
     assert "known already" in run("collect", "pets.toml", "t.parquet", "--column", "answer").out
     text = run("collect", "pets.toml", "t.csv", "--column", "answer")
-    assert "2,000 reports counted; refused 2 reports: no report" in text.out
+    assert (text.code, "2,000 reports counted; refused 2 reports: no report" in text.out) == (0, True)
+
+
+def test_a_table_of_which_no_row_is_a_report_is_an_error(pets, run):
+    message = (pets / "one.sfr").read_bytes()
+    pq.write_table(pa.table({"answer": pa.array([message] * 5)}), "messages.parquet")
+    done = run("collect", "pets.toml", "messages.parquet", "--column", "answer")
+    assert done.code == 1
+    assert "none of its 5 rows holds a report; the column must hold bare reports, not messages" in done.err
 
 
 def test_a_round_can_be_closed_and_forgotten(pets, run):
@@ -143,6 +159,21 @@ def test_reports_count_in_their_own_round_whenever_they_come(daily, run):
     assert "round must name one of the 2 rounds" in run("collect", "daily.toml", "mon.sfr", "--close").err
     assert "300 reports" in run("estimate", "daily.toml", "--round", "mon").out
     assert "no round sun; its rounds are 'mon', 'tue'" in run("estimate", "daily.toml", "--round", "sun").err
+
+
+def test_a_round_is_closed_without_a_file(daily, run, tmp_path):
+    assert "nothing was collected yet" in run("collect", "daily.toml", "--round", "tue", "--close").err
+    run("collect", "daily.toml", "tue.sfr")
+    done = run("collect", "daily.toml", "--round", "tue", "--close")
+    assert (done.code, "round tue of 'daily pets' holds 200 reports, closed" in done.out) == (0, True)
+    none = run("collect", "daily.toml")
+    assert (none.code, "name files to collect from, or give --close" in none.err) == (1, True)
+
+
+def test_a_mistyped_file_leaves_no_journal(daily, run, tmp_path):
+    assert run("collect", "daily.toml", "mon.sfr", "nowhere.sfr").code == 1
+    assert run("collect", "daily.toml", "tue.parquet").code == 1
+    assert not (tmp_path / "daily.journal").exists()
 
 
 def test_pieces_are_merged_by_round_once(daily, run):
@@ -210,6 +241,27 @@ def test_estimate_shows_saves_and_draws(pets, run):
     assert record == json.loads((pets / "e.json").read_text())
     consistent = run("estimate", "pets.toml", "--consistent")
     assert "consistent" in consistent.out
+
+
+def test_a_suspicious_estimate_says_so_first_and_is_an_error(pets, run):
+    declared = Collection.read("pets.toml")
+    (pets / "lies.sfr").write_bytes(sent(declared, np.full(9000, 2, dtype=np.uint8)))
+    run("collect", "pets.toml", "one.sfr", "lies.sfr", "one.sfr")
+    done = run("estimate", "pets.toml", "--plot", "p.html")
+    assert done.code == 1
+    assert done.out.splitlines()[0] == "SUSPICIOUS: this tally can hardly come from honest reports"
+    assert "this tally can hardly come from honest reports" in done.err
+    assert "fish" in done.out
+    assert "1 message known already" in done.out
+    assert not any(word in done.out for word in ("0.95 interval", "certificate", "shuffled", "repeated batch"))
+    record = run("estimate", "pets.toml", "--json")
+    assert (record.code, json.loads(record.out)["table"].keys()) == (1, {"label", "estimate"})
+
+
+def test_a_broken_declaration_is_named_before_a_missing_journal(pets, run):
+    (pets / "pets.toml").write_text(PETS.replace("epsilon = 1.0", ""))
+    done = run("estimate", "pets.toml")
+    assert (done.code, "epsilon" in done.err, "journal" in done.err) == (1, True, False)
 
 
 def test_ranges_are_drawn_too(pets, run):

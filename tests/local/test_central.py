@@ -20,6 +20,7 @@ from sfumato.local.protocols import (
     SymmetricUnary,
 )
 from sfumato.local.questions import Sets
+from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import seeded
 
@@ -50,7 +51,8 @@ def test_what_is_stated_where_a_shuffle_was_planned_for():
     assert claim.epsilon <= 0.13
     assert claim.assumptions == {"honest-reports"}
     assert shuffled(4.0, 20_000, 1e-6).epsilon > 0.28
-    assert "shuffled" in estimate.words()
+    assert ", if a relay shuffles and the others report honestly" in estimate.words()
+    assert "(" not in estimate.words().split("shuffled")[1].split("\n")[0]
 
 
 def test_maps_have_the_blanket_of_what_they_map_to():
@@ -81,8 +83,11 @@ def test_the_promise_over_all_rounds_is_stated_in_each_estimate():
     assert Collection("x", rappor, rounds=days, most=2).history() == rappor.forever().group(2)
     assert Collection.from_record(kept.to_record()) == kept
     tally = protocol.tally(protocol.randomize([0] * 50, seeded(1)))
-    assert "all 30 rounds, 3 values of an owner" in Estimate(kept, "day 0", 50, tally, {}).words()
-    assert "all 30 rounds: Pure" in Estimate(fresh, "day 0", 50, tally, {}).words()
+    assert "over all 30 rounds, 3 values of an owner" in Estimate(kept, "day 0", 50, tally, {}).words()
+    assert (
+        f"epsilon {shown_up(fresh.history().epsilon, 3)} over all 30 rounds"
+        in Estimate(fresh, "day 0", 50, tally, {}).words()
+    )
     assert "history" not in Estimate(Collection("x", protocol), "1", 50, tally, {}).words()
     for wrong in (0, 31, 2.0, True, "3"):
         with pytest.raises(ParameterError, match="most must be a number of values"):

@@ -238,7 +238,9 @@ def test_collections_that_differ_do_not_share_a_journal_or_merge(tmp_path):
     one = collector(tmp_path)
     with pytest.raises(CollectionError, match="another collection"):
         collector(tmp_path, labels=())
-    with pytest.raises(CollectionError, match="not the same collection"):
+    with pytest.raises(
+        CollectionError, match=r"not the same collection: same name, other terms \(digest \w{12}, this one has \w{12}\)"
+    ):
         one.merge(collector(tmp_path, name="other", labels=()))
 
 

@@ -137,16 +137,30 @@ def test_the_file_keeps_its_terms(tmp_path, budget):
 
 def test_an_approximate_report_needs_a_budget_with_room_for_its_delta(tmp_path):
     loose = Collection("x", GeneralizedResponse.calibrate(4, Approximate(1.0, 1e-3)), PETS, rounds=DAYS)
-    assert not Device(loose, tmp_path / "pure", Pure(50.0)).record("cat", DAYS[0])
+    with pytest.raises(ParameterError, match="budget must pay for one report"):
+        Device(loose, tmp_path / "pure", Pure(50.0))
+    assert not (tmp_path / "pure").exists()
     device = Device(loose, tmp_path / "approximate", Approximate(50.0, 2.5e-3))
     assert [device.record("cat", day) for day in DAYS[:4]] == [True, True, False, False]
+
+
+def test_a_device_says_how_far_its_budget_reaches(tmp_path):
+    with pytest.raises(ParameterError, match="could never send to 'pets'"):
+        Device(DAILY, tmp_path / "none", Pure(0.9))
+    assert "pays for 4 of 12 rounds;" in Device(DAILY, tmp_path / "some", Pure(4.5)).describe()
+    assert "pays for 4 of 12 rounds in any 7 days;" in Device(DAILY, tmp_path / "week", Pure(4.5), period=7).describe()
+    assert "pays for 1 of 2 different values;" in Device(KEPT, tmp_path / "kept", Pure(1.5)).describe()
+    assert "pays for" not in Device(DAILY, tmp_path / "all", Pure(12.0)).describe()
+    assert "pays for" not in Device(KEPT, tmp_path / "both", Pure(2.0)).describe()
+    shared = Device(DAILY, tmp_path / "counted", Pure(4.5))
+    assert sum(shared.record("cat", day) for day in DAYS) == 4
 
 
 # memory
 
 
 @settings(max_examples=25, deadline=None)
-@given(history=st.lists(st.sampled_from(PETS), min_size=1, max_size=12), most=st.integers(1, 4), room=st.integers(0, 5))
+@given(history=st.lists(st.sampled_from(PETS), min_size=1, max_size=12), most=st.integers(1, 4), room=st.integers(1, 5))
 def test_kept_answers_follow_one_rule_and_every_round_is_answered_alike(tmp_path_factory, history, most, room):
     """By a model of the rule: a randomization is paid for at each of the first rounds, and new values are kept while
     one is left; others are answered as the last.

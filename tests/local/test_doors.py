@@ -59,6 +59,17 @@ def test_numbers_are_collected_for_their_mean():
             sf.local.collect("age", spend=1.0, people=10, **wrong)
 
 
+def test_rounds_version_and_kept_values_are_declared_too():
+    days = ["mon", "tue", "wed"]
+    ages = sf.local.collect("age", bounds=(0, 120), spend=1.0, people=500, rounds=days, most=2, version="7")
+    assert (ages.rounds, ages.most, ages.version) == (("mon", "tue", "wed"), 2, "7")
+    pets = sf.local.collect("pets", ["cat", "dog"], spend=1.0, people=500, rounds=days)
+    found = sf.local.estimate(pets, [sf.local.Client(pets).report("dog", round="tue") for _ in range(9)])
+    assert (found.round, found.reports) == ("tue", 9)
+    with pytest.raises(ParameterError, match="rounds must be a list"):
+        sf.local.collect("pets", ["cat", "dog"], spend=1.0, people=500, rounds="mon")
+
+
 def test_no_messages_say_nothing():
     with pytest.raises(ParameterError, match="no reports"):
         sf.local.estimate(sf.local.collect("answer", ["yes", "no"], spend=1.0, people=9), [])

@@ -17,7 +17,7 @@ from sfumato.local.client import Budget, Client, decode_batch
 from sfumato.local.client.wire import HEADER
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import FORMAT, Collection
-from sfumato.local.protocols import GeneralizedResponse, OptimizedUnary
+from sfumato.local.protocols import Duchi, GeneralizedResponse, OptimizedUnary
 from sfumato.local.protocols.owned import Names
 from sfumato.local.questions import Marginals, Ranges, Sets
 from sfumato.local.questions.longitudinal import Diary, Longitudinal
@@ -181,3 +181,8 @@ def test_a_declaration_written_by_hand_names_other(tmp_path):
     declared = Collection.read(tmp_path / "start.toml")
     assert (declared.other, declared.labels[-1], declared.protocol.k) == ("other", "other", 5)
     assert len(Client(declared).report("unheard of")) == 49
+
+
+def test_a_text_of_digits_is_told_to_be_no_number():
+    with pytest.raises(ParameterError, match="a text is no number, even one of digits"):
+        Client(Collection("age", Duchi.calibrate(0, 120, Pure(1.0)))).report("12")

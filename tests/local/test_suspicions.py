@@ -1,5 +1,6 @@
 """Tallies that honest owners can hardly have made are told, honest ones are not; nothing is ever falsely certain."""
 
+import json
 import math
 from fractions import Fraction
 from functools import partial
@@ -133,7 +134,13 @@ def test_a_million_votes_in_one_message_are_found_and_nothing_is_certain(tmp_pat
     one.add(sent(one.collection, flood))
     found = one.estimate()
     assert found.suspicions()[0].p < 1e-100
-    assert "SUSPICIOUS" in found.words()
+    for shown in (found.words(), str(found)):
+        assert "certificate" not in shown
+        assert "shuffled" not in shown
+        assert "  low" not in shown
+    assert found.words().splitlines()[1].startswith("  SUSPICIOUS")
+    assert next(iter(found.card().facts)) == "SUSPICIOUS"
+    assert found.columns().keys() == {"label", "estimate"}
     assert "No interval is stated" in found.words()
     for joint in (False, True):
         low, high = found.interval(0.95, joint=joint)
@@ -181,6 +188,24 @@ def test_an_impossible_tally_is_said_to_be_one():
     found = suspicions_of(protocol, np.array([40, 30, 20]), 100)
     assert [(one.test, one.p) for one in found] == [("weight", 0.0)]
     assert "with probability 0" in found[0].words()
+
+
+def test_what_is_too_improbable_for_a_float_is_not_called_impossible():
+    protocol = GeneralizedResponse(3, Fraction(1, 2))
+    found = suspicions_of(protocol, np.array([100_000, 0, 0]), 100_000)
+    assert found[0].p == 0
+    assert found[0].words().endswith("with probability below 1e-300")
+
+
+@pytest.mark.parametrize("kind", ["share", "mean"])
+def test_a_suspicious_picture_says_so_and_marks_no_interval(kind):
+    protocol = GeneralizedResponse(3, Fraction(1, 2)) if kind == "share" else Duchi.calibrate(0, 10, Pure(1.0))
+    drawn = json.dumps(estimated(protocol, np.ones(9000, dtype=np.uint8)).plot().to_dict())
+    assert "SUSPICIOUS" in drawn
+    assert not any(mark in drawn for mark in ("rule", '"tick"', "low:Q", "intervals"))
+    honest = estimated(protocol, protocol.randomize(np.arange(9000) % 3, seeded(1))).plot().to_dict()
+    assert "SUSPICIOUS" not in json.dumps(honest)
+    assert "rule" in json.dumps(honest)
 
 
 # intervals

@@ -53,7 +53,7 @@ HEADINGS_AND_REASONS = {
     "cli/preview.py": 1,
     "bounds/volume.py": 1,
     "ledger/verification.py": 1,
-    "local/collection/suspicions.py": 2,  # a p-value, whose rate is counted in tests/local/test_suspicions.py
+    "local/collection/suspicions.py": 1,  # a p-value, whose rate is counted in tests/local/test_suspicions.py
     "mechanisms/synthetic/effort.py": 1,
     "mechanisms/synthetic/trigonometric.py": 1,
     "orders.py": 1,  # what a declaration would save, which tests/test_showing.py declares and compares

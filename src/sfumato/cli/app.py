@@ -35,6 +35,10 @@ PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or 
 CollectionFile = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="A declared collection, TOML or JSON.", show_default=False)
 ]
+COLUMN = (
+    "Where FILE is a table: its column of bare reports (not messages). A table is known again by the identical bytes "
+    "of its file; one that was exported anew or has grown counts again, in full."
+)
 JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: beside the collection, .journal.")]
 Version = Annotated[
     str | None, typer.Option(help="The version of the table, such as 2026-11, instead of the one that the plan says.")
@@ -305,10 +309,15 @@ def audit(
 def collect(
     collection: CollectionFile,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Messages (.sfr), or tables with --column.", show_default=False)
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Messages (.sfr), or tables with --column; none to --close only.",
+            show_default=False,
+        ),
+    ] = None,
     journal: JournalFile = None,
-    column: Annotated[str | None, typer.Option(help="The column of reports, where FILE is a table.")] = None,
+    column: Annotated[str | None, typer.Option(help=COLUMN)] = None,
     round: Annotated[
         str | None, typer.Option(help="The round of a table's reports, and the one to close; messages name theirs.")
     ] = None,
@@ -322,7 +331,7 @@ def collect(
     """Take in randomized reports, each once; what is malformed, repeated or replayed is refused and counted."""
     from sfumato.cli.collect import Options, run
 
-    run(collection, files, Options(journal, column, round, close, forget), json)
+    run(collection, files or [], Options(journal, column, round, close, forget), json)
 
 
 @app.command(epilog="Example: sfumato merge browser.toml whole.journal europe.journal asia.journal")

@@ -43,7 +43,10 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     """Collect from each file, in order, and say what was counted and what was refused."""
     if options.forget and not options.close:
         raise ParameterError("--forget goes with --close: marks are erased when a round ends")
-    collector = opened(declaration, options.journal)
+    if not files and not options.close:
+        raise ParameterError("name files to collect from, or give --close to end a round")
+    _usable(files, options.column)
+    collector = opened(declaration, options.journal, made=bool(files))
     if options.close and collector.collection.bound:
         collector.collection.address(options.round)  # a round that there is not is named before anything is counted
     found = _collected(collector, files, options, quiet=as_json)
@@ -56,8 +59,11 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     _complain(collector, found)
 
 
-def opened(declaration: Path, journal: Path | None) -> Collector:
-    """The collector of a declared collection; reports in place of a declaration are recognized and named."""
+def opened(declaration: Path, journal: Path | None, *, made: bool = True) -> Collector:
+    """The collector of a declared collection, with its journal `made` if it is missing, or refused.
+
+    Reports in place of a declaration are recognized and named.
+    """
     if declaration.is_file():
         with declaration.open("rb") as file:
             head = file.read(HEADER.size)
@@ -66,7 +72,10 @@ def opened(declaration: Path, journal: Path | None) -> Collector:
                 f"{declaration} holds reports, not a collection: they were made by {_maker(head, declaration.parent)}; "
                 "give the collection's file (.toml or .json) first"
             )
-    return Collector.open(declaration, journal)
+    collection, place = Collection.read(declaration), journal or declaration.with_suffix(".journal")
+    if not made and not place.exists():
+        raise SchemaError(f"nothing was collected yet: there is no journal {place}; run sfumato collect first")
+    return Collector(collection, place)
 
 
 def merge(declaration: Path, whole: Path, pieces: list[Path], as_json: bool) -> None:
@@ -82,8 +91,11 @@ def merge(declaration: Path, whole: Path, pieces: list[Path], as_json: bool) -> 
         _show(collector, found)
 
 
-def _maker(message: bytes, *places: Path) -> str:
-    """Whose a message is, by the declarations that lie around; else what it carries."""
+def _maker(message: bytes, *places: Path, here: Collection | None = None) -> str:
+    """Whose a message is, by the declarations that lie around; else what it carries.
+
+    One that is called as the collection `here` is told apart by its digest.
+    """
     try:
         carried = header_of(message).address
     except ReportError as error:
@@ -96,16 +108,23 @@ def _maker(message: bytes, *places: Path) -> str:
         name = next((name for name in declared.rounds if declared.address(name) == carried), None)
         if name is not None:
             part = f"round {name} of " if len(declared.rounds) > 1 else ""
-            return f"protocol {declared.protocol.name!r} of {part}the collection {declared.name!r} ({path})"
+            told = f"protocol {declared.protocol.name!r} of {part}the collection {declared.name!r} ({path})"
+            return f"{told}, {here.against(declared)}" if here is not None and here.name == declared.name else told
     what = "protocol with digest" if carried.version == UNBOUND else "collection with binding"
     return f"a {what} {carried.binding.hex()}, which no collection file nearby declares"
 
 
-def _collected(collector: Collector, files: list[Path], options: Options, quiet: bool) -> dict[Path, list[Receipt]]:
-    found: dict[Path, list[Receipt]] = {}
+def _usable(files: list[Path], column: str | None) -> None:
+    """Refuse files that cannot be read as they are named, before a journal is made."""
     for path in files:
         if not path.is_file():
             raise SchemaError(f"there is no file {path}; check the path")
+        if column is None and path.suffix.lower() in TABLES:
+            raise ParameterError(f"{path} is a table; name the column that holds reports with --column")
+
+
+def _collected(collector: Collector, files: list[Path], options: Options, quiet: bool) -> dict[Path, list[Receipt]]:
+    found: dict[Path, list[Receipt]] = {}
     with _progress(quiet) as bar:
         task = bar.add_task("", total=sum(path.stat().st_size for path in files))
         for path in files:
@@ -113,8 +132,6 @@ def _collected(collector: Collector, files: list[Path], options: Options, quiet:
             if options.column is not None and path.suffix.lower() in TABLES:
                 found[path] = [_tabled(collector, path, options.column, options.round)]
                 bar.advance(task, path.stat().st_size)
-            elif path.suffix.lower() in TABLES:
-                raise ParameterError(f"{path} is a table; name the column that holds reports with --column")
             else:
                 found[path] = add_file(collector, path, lambda size: bar.advance(task, size))
     return found
@@ -181,13 +198,18 @@ def _complain(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
 def _wrong(collector: Collector, path: Path, receipts: list[Receipt]) -> str:
     if not receipts:
         return f"{path} is empty; expected messages of reports"
+    if len(receipts) == 1 and receipts[0].refused.keys() == {"no report"} and not receipts[0].accepted:
+        rows = receipts[0].refused["no report"]
+        return f"{path}: none of its {rows:,} rows holds a report; the column must hold bare reports, not messages"
     bad = [receipt for receipt in receipts if not receipt.before and receipt.refused.keys() - IDLE]
     if not bad:
         return ""
     first, count = bad[0], f"{len(bad):,} of {len(receipts):,} messages of " if len(receipts) > 1 else ""
     if "another protocol" in first.refused or "another collection" in first.refused:
         with path.open("rb") as file:
-            maker = _maker(file.read(HEADER.size), path.absolute().parent, collector.journal.path.parent)
+            maker = _maker(
+                file.read(HEADER.size), path.absolute().parent, collector.journal.path.parent, here=collector.collection
+            )
         return f"{count}{path} was made by {maker}; this collection is {collector.collection.name!r}"
     return f"{count}{path}: {first.words}"
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from sfumato.cli.collect import opened
 from sfumato.cli.console import console, print_json, say, table
-from sfumato.errors import SchemaError
+from sfumato.errors import ReportError
 from sfumato.local.collection.estimates import Estimate
 from sfumato.report.answers import decimals, spaced
 from sfumato.storage import writing
 
 __all__ = ["Options", "run"]
 
+DOUBT = "this tally can hardly come from honest reports"
 SHOWN = 40  # rows on the screen
 
 
@@ -33,10 +34,7 @@ class Options:
 
 def run(declaration: Path, options: Options, as_json: bool) -> None:
     """Estimate, write what was asked for, and show it."""
-    journal = options.journal or declaration.with_suffix(".journal")
-    if declaration.is_file() and declaration.suffix in (".toml", ".json") and not journal.exists():
-        raise SchemaError(f"nothing was collected yet: there is no journal {journal}; run sfumato collect first")
-    estimate = opened(declaration, options.journal).estimate(options.round)
+    estimate = opened(declaration, options.journal, made=False).estimate(options.round)
     if options.out is not None:
         with writing(options.out):
             estimate.save(options.out, options.level, joint=options.joint, consistent=options.consistent)
@@ -48,9 +46,13 @@ def run(declaration: Path, options: Options, as_json: bool) -> None:
             save_picture(chart, options.plot)
     if as_json:
         print_json(estimate.to_record(options.level, joint=options.joint, consistent=options.consistent))
-        return
-    say(estimate.words())
-    console().print(_table(estimate, options))
+    else:
+        if estimate.suspicions():
+            say(f"SUSPICIOUS: {DOUBT}")
+        say(estimate.words())
+        console().print(_table(estimate, options))
+    if estimate.suspicions():
+        raise ReportError(DOUBT)
 
 
 def _table(estimate: Estimate, options: Options) -> Any:

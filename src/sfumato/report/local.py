@@ -32,11 +32,13 @@ def plot_estimate(estimate: Estimate, level: float = 0.95, *, joint: bool = Fals
     for row in rows:
         row["cell"], row["shown"] = row["label"], spaced(row["estimate"], digits)
     note = [f"{estimate.reports:,} reports", cost(estimate.guarantee())]
+    doubts = bool(estimate.suspicions())
+    note[:0] = ["SUSPICIOUS: honest reports can hardly have made this tally"] if doubts else []
     note[1:1] = [f"{'joint ' if joint else ''}{level:.0%} intervals"] if "low" in columns else []
     title = "mean" if "mean" in protocol.goal else "share"
-    if "low" not in columns:
+    if "low" not in columns and not doubts:
         chart = _line(rows, title)
-    elif len(rows) == 1:
+    elif len(rows) == 1 and not doubts:
         chart = marks.single(rows[0], title, (protocol.low, protocol.high), digits)  # type: ignore[attr-defined]
     else:
         ordered = estimate.ordered

@@ -23,7 +23,7 @@ def columns(rows: Rows, key: str, title: str, digits: int, bars: bool) -> Any:
     x = alt.X("cell:N", sort=order, title=key, axis=axis)
     y = alt.Y("estimate:Q", title=title, scale=alt.Scale(zero=bars, nice=True), axis=_numbers(digits))
     size = 16 if len(rows) <= 16 else 8 if len(rows) <= MOST_LABELS else 4
-    drawn = _layers(alt.Chart(alt.Data(values=rows)).encode(x=x), y, "y", bars, size)
+    drawn = _layers(alt.Chart(alt.Data(values=rows)).encode(x=x), y, "y", bars, size, "low" in rows[0])
     return drawn.properties(width=max(WIDTH, min(15 * len(rows), 15 * MOST_LABELS)), height=300)
 
 
@@ -34,21 +34,22 @@ def lines(rows: Rows, key: str, title: str, digits: int, bars: bool) -> Any:
     y = alt.Y("cell:N", sort=order, title=key, axis=alt.Axis(labelPadding=6, ticks=False, domain=False))
     x = alt.X("estimate:Q", title=title, scale=alt.Scale(zero=bars, nice=True), axis=_numbers(digits))
     few = len(rows) <= 16
-    drawn = _layers(alt.Chart(alt.Data(values=rows)).encode(y=y), x, "x", bars, 16 if few else 10)
+    drawn = _layers(alt.Chart(alt.Data(values=rows)).encode(y=y), x, "x", bars, 16 if few else 10, "low" in rows[0])
     return drawn.properties(width=WIDTH - 80, height=alt.Step(26 if few else 17))
 
 
-def _layers(base: Any, estimate: Any, along: str, bars: bool, size: int) -> Any:
-    """An estimate for each cell with its interval, along one axis."""
+def _layers(base: Any, estimate: Any, along: str, bars: bool, size: int, limits: bool) -> Any:
+    """An estimate for each cell with its interval if it has limits, along one axis."""
     alt = altair()
+    bar = base.mark_bar(color=PALE).encode(**{along: estimate})
+    point = base.mark_point(filled=True, color=ACCENT, size=46, opacity=1).encode(**{along: estimate})
+    if not limits:
+        return bar if bars else point
     ends = {along: _as(estimate, "low:Q"), f"{along}2": "high:Q"}
     interval = base.mark_rule(color=INK, strokeWidth=1.4).encode(**ends)
     tick = {"color": INK, "thickness": 1.4, "size": size * 0.6}
     caps = [base.mark_tick(**tick).encode(**{along: _as(estimate, f"{end}:Q")}) for end in ("low", "high")]
-    if bars:
-        return alt.layer(base.mark_bar(color=PALE).encode(**{along: estimate}), interval, *caps)
-    point = base.mark_point(filled=True, color=ACCENT, size=46, opacity=1).encode(**{along: estimate})
-    return alt.layer(interval, *caps, point)
+    return alt.layer(bar, interval, *caps) if bars else alt.layer(interval, *caps, point)
 
 
 def _as(channel: Any, shorthand: str) -> Any:

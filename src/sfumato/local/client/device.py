@@ -111,6 +111,11 @@ class Device:
     ) -> None:
         self.collection = _declared(collection)
         _countable(budget)
+        if budget is not None and not _paid(budget, self._price()):
+            raise ParameterError(
+                f"budget must pay for one report at least: {budget!r} does not cover {self._price()!r}, and the device "
+                f"could never send to {self.collection.name!r}"
+            )
         if period is not None and not (type(period) is int and period >= 1):
             raise ParameterError(f"period must be a whole number of days, got {period!r}")
         if period is not None and self.collection.most is not None:
@@ -185,7 +190,23 @@ class Device:
         if self.budget is not None:
             time = "" if self.period is None else f" in any {self.period} days"
             lines.append(f"All collections together spend at most {self.budget!r}{time}; {self.remaining()!r} remains.")
+            lines += self._shortage(self.budget)
         return "\n".join(lines)
+
+    def _shortage(self, budget: Pure | Approximate) -> list[str]:
+        """How far the budget reaches, where that is not to the end."""
+        paid, most, rounds = _paid(budget, self._price()), self.collection.most, len(self.collection.rounds)
+        if paid >= (rounds if most is None else most):
+            return []
+        if most is not None:
+            return [f"It pays for {paid} of {most} different values; what cannot be paid for is answered as the last."]
+        time = "" if self.period is None else f" in any {self.period} days"
+        return [f"It pays for {paid} of {rounds} rounds{time}; when nothing is left the device stays silent."]
+
+    def _price(self) -> Pure | Approximate:
+        """What a fresh report costs, or keeping one more value."""
+        protocol = self.collection.protocol
+        return protocol.guarantee() if self.collection.most is None else keeping_costs(protocol)
 
     def _round(self, round: str | None) -> str:
         """The name of a round; one that there is not is refused."""
@@ -196,8 +217,7 @@ class Device:
         self, connection: sqlite3.Connection, values: npt.ArrayLike
     ) -> tuple[Reports | None, Pure | Approximate]:
         """A new report, if it can be paid for; that does not depend on the value."""
-        protocol = self.collection.protocol
-        claim = protocol.guarantee()
+        protocol, claim = self.collection.protocol, self._price()
         return (protocol.randomize(values, self._bits) if self._fits(connection, claim) else None), claim
 
     def _kept(
@@ -208,7 +228,7 @@ class Device:
         held = dict(connection.execute("SELECT place, report FROM kept WHERE collection = ?", (mine,)))
         query = "SELECT count(*) FROM charges WHERE collection = ? AND epsilon > 0"
         (paid,) = connection.execute(query, (mine,)).fetchone()
-        claim, charged = keeping_costs(protocol), None
+        claim, charged = self._price(), None
         if paid < (self.collection.most or 0) and self._fits(connection, claim):
             paid, charged = paid + 1, claim
         if not paid:
@@ -262,6 +282,13 @@ def _countable(budget: Pure | Approximate | None) -> None:
             amounts(budget, math.floor)
     except AttributeError:
         raise ParameterError(f"budget must be a pure or approximate guarantee, got {budget!r}") from None
+
+
+def _paid(budget: Pure | Approximate, claim: Pure | Approximate) -> int:
+    """How many such claims a whole budget pays for."""
+    costs, whole = amounts(claim, math.ceil), amounts(budget, math.floor)
+    times = min(w // c for w, c in zip(whole, costs, strict=True) if c)
+    return times if claim.assumptions <= budget.assumptions else 0
 
 
 def _declared(source: Joined | str | Path) -> Joined:

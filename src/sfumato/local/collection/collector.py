@@ -25,7 +25,7 @@ from sfumato.local.client.wire import HEADER, MAGIC, Batch, batch_of, decode_bat
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate
-from sfumato.local.collection.journal import CLOSED, Folded, Incoming, Journal
+from sfumato.local.collection.journal import CLOSED, REPEATED, Folded, Incoming, Journal
 from sfumato.local.collection.rounds import Round
 from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
@@ -41,7 +41,7 @@ REASONS = {  # what is refused, and whether it is counted in reports or in messa
     "too many reports": "messages",
     "wrong length": "messages",
     "out of range": "messages",
-    "repeated batch": "messages",
+    REPEATED: "messages",
     CLOSED: "messages",
     "repeated report": "reports",
     "no report": "reports",
@@ -130,7 +130,8 @@ class Collector:
         """Take in all rounds of another collector, once; the other one is frozen."""
         if other.collection.digest != self.collection.digest:
             raise CollectionError(
-                f"{other.collection.name!r} is not the same collection; pieces must share the declaration"
+                f"{other.collection.name!r} is not the same collection: {self.collection.against(other.collection)}; "
+                "pieces must share the declaration"
             )
         return _receipt(self.journal.merge(other.journal))
 
@@ -250,7 +251,7 @@ def _names(batch: Batch) -> tuple[list[bytes], Places, Places]:
 
 def _receipt(folded: Folded) -> Receipt:
     if folded.before:
-        words = f"this message was acknowledged before: {folded.accepted:,} reports, not counted again"
+        words = f"this message is known already: {folded.accepted:,} reports, not counted again"
     else:
         refused = ", ".join(f"{count:,} {reason}" for reason, count in folded.refused.items())
         words = f"{folded.accepted:,} reports counted" + (f"; refused: {refused}" if refused else "")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.local.client.binding import UNBOUND, Address, address, declared_digest, texts
 from sfumato.local.interactive.quantiles import Threshold
 from sfumato.local.interactive.strings import Prefixes
@@ -104,6 +104,11 @@ class Collection:
         if named not in self.rounds:
             raise ParameterError(f"{self.name!r} declares no round {round!r}; {_listed(self.rounds)}")
         return address(self.digest, named)
+
+    def against(self, other: Collection) -> str:
+        """How another collection differs from this one, in words."""
+        alike = "same name, other terms" if other.name == self.name else "another name"
+        return f"{alike} (digest {other.digest[:12]}, this one has {self.digest[:12]})"
 
     def guarantee(self) -> Pure | Approximate:
         """What one report costs its owner."""
@@ -214,13 +219,22 @@ def _listed(rounds: tuple[str, ...]) -> str:
 
 def _protocol(record: dict[str, Any], labels: int) -> LocalProtocol:
     """A protocol in full, or one to calibrate: `type`, `epsilon`, perhaps `delta`, and its domain."""
-    if "epsilon" not in record or record.get("type") not in QUESTIONS:
-        channel = CHANNELS.get(str(record.get("type")))
-        return question_from(record) if channel is None else channel.from_record(record)
-    kind: Any = QUESTIONS[record.pop("type")]
+    kind: Any = QUESTIONS.get(record["type"])
+    if kind is None or "epsilon" not in record:
+        channel = CHANNELS.get(record["type"])
+        try:
+            return question_from(record) if channel is None else channel.from_record(record)
+        except SfumatoError as error:
+            if kind is None:
+                raise
+            raise SchemaError(
+                f"{error}; declare all parameters of protocol {kind.name!r} as a saved collection has them, or epsilon "
+                f"in their place, such as epsilon = 1.0, and {', '.join(_needed(kind.calibrate)[1:])}"
+            ) from None
+    record.pop("type")
     epsilon, delta = record.pop("epsilon"), record.pop("delta", None)
-    if labels and not record:
-        record["k"] = labels
+    if labels and "k" in _needed(kind.calibrate):
+        record.setdefault("k", labels)
     target = Pure(epsilon) if delta is None else Approximate(epsilon, delta)
     try:
         return kind.calibrate(**record, target=target)  # type: ignore[no-any-return]

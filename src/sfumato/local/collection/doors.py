@@ -26,11 +26,15 @@ def collect(
     spend: Pure | Approximate | float | Mapping[str, float],
     people: int,
     other: str | None = None,
+    version: str = "1",
+    rounds: Sequence[str] = ("1",),
+    most: int | None = None,
 ) -> Collection:
     """A collection of one label a person, or of one number within `bounds` whose mean is asked for.
 
     The protocol is that of the least error for about so many people.  `spend` is what one report may cost its owner;
-    `other` the label of values that are none of them, or missing.
+    `other` the label of values that are none of them, or missing.  `version`, `rounds` and `most` are those of the
+    `Collection`: with rounds an owner answers once in each, and `spend` is for one of these answers.
 
     >>> collect("team", ["Sales", "Research", "none"], spend=1.0, people=20_000, other="none").protocol.name
     'grr'
@@ -40,14 +44,17 @@ def collect(
     promised: Pure | Approximate = guarantee_like("spend", spend)  # type: ignore[assignment]
     if (labels is None) == (bounds is None):
         raise ParameterError("give labels, such as ['yes', 'no'], or the bounds of a number, such as bounds=(0, 120)")
+    if isinstance(rounds, str) or not isinstance(rounds, Sequence):
+        raise ParameterError("rounds must be a list of names, such as ['monday', 'tuesday']")
+    named = tuple(rounds)
     if bounds is not None:
         ends = arguments.several("bounds", bounds)
         if len(ends) != 2:
             raise ParameterError(f"bounds must be the lowest and the highest number, got {len(ends)} of them")
-        return Collection(name, choose_mean(*ends, promised, people).protocol, (), other)
+        return Collection(name, choose_mean(*ends, promised, people).protocol, (), other, version, named, most)
     if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) < 2:
         raise ParameterError("labels must be a list of at least two texts, such as ['yes', 'no']")
-    return Collection(name, choose(len(labels), promised, people).protocol, tuple(labels), other)
+    return Collection(name, choose(len(labels), promised, people).protocol, tuple(labels), other, version, named, most)
 
 
 def estimate(collection: Collection, messages: Iterable[bytes]) -> Estimate:

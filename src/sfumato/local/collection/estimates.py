@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from sfumato.answers.certificate import Certificate, NoBoundKnown
 from sfumato.answers.frames import Framed
-from sfumato.cards import Card, Shown
+from sfumato.cards import Card, Shown, counted
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.intervals import limits_of, possible
+from sfumato.local.collection.journal import REPEATED
 from sfumato.local.collection.suspicions import Suspicion, suspicions_of
 from sfumato.local.protocols.protocol import Floats, Tally
 from sfumato.local.protocols.square import SquareWave
@@ -27,6 +28,7 @@ from sfumato.local.questions.limits import checked_level
 from sfumato.local.questions.marginals import Marginals
 from sfumato.local.questions.ranges import Ranges
 from sfumato.local.questions.sets import Sets
+from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Approximate, Pure, to_record
 from sfumato.queries.linear.simplex import projected
 from sfumato.records import readable
@@ -136,8 +138,14 @@ class Estimate(Shown, Framed):
         return [protocol.goal] if count == 1 else [str(place) for place in range(count)]
 
     def columns(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> dict[str, list[Any]]:
-        """Labels, estimates, standard errors and limits as lists; the latter where the protocol has them."""
+        """Labels, estimates, standard errors and limits as lists; the latter where the protocol has them.
+
+        A suspicious tally has neither errors nor limits: they would be those of honest reports.
+        """
+        checked_level(level)
         found = {"label": self.labels(), "estimate": (self.consistent() if consistent else self.values).tolist()}
+        if self.suspicions():
+            return found
         with contextlib.suppress(UnsupportedQuery):
             found["standard_error"] = np.sqrt(self.variances).tolist()
             low, high = self.interval(level, joint=joint)
@@ -158,23 +166,30 @@ class Estimate(Shown, Framed):
         return f"{self.collection.name}, round {self.round}: {self.reports:,} reports"
 
     def _facts(self) -> dict[str, str]:
-        refused = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.refused.items())) or "nothing"
-        found = {"guarantee": self.guarantee().words().format(unit=UNIT), **self._beyond()}
         doubts = "; ".join(doubt.words() for doubt in self.suspicions())
-        found |= {"SUSPICIOUS": f"{doubts}. No interval is stated."} if doubts else {}
-        return {**found, "certificate": self.certificate().words(), "refused": refused}
+        found = {"SUSPICIOUS": f"{doubts}. No interval is stated."} if doubts else {}
+        found |= {"guarantee": self.guarantee().words().format(unit=UNIT), **self._history()}
+        found |= {} if doubts else {**self._shuffled(), "certificate": self.certificate().words()}
+        told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason != REPEATED]
+        known = self.refused.get(REPEATED, 0)
+        repeats = {"repeats": f"{counted(known, 'message')} known already, not counted again"} if known else {}
+        return {**found, "refused": ", ".join(told) or "nothing", **repeats}
 
-    def _beyond(self) -> dict[str, str]:
-        """The promise over all rounds, and after a shuffle, where there is more to say than of one report."""
-        found = {}
-        if self.history() != self.guarantee():
-            told = f"all {len(self.collection.rounds)} rounds"
-            if self.collection.most is not None:
-                told += f", {self.collection.most} values of an owner, for histories that change in one pattern"
-            found["history"] = f"{told}: {self.history()!r}"
+    def _history(self) -> dict[str, str]:
+        """The promise over all rounds, where there is more to say than of one report."""
+        if self.history() == self.guarantee():
+            return {}
+        told = f"{_short(self.history())} over all {len(self.collection.rounds)} rounds"
+        if self.collection.most is not None:
+            told += f", {self.collection.most} values of an owner, for histories that change in one pattern"
+        return {"history": told}
+
+    def _shuffled(self) -> dict[str, str]:
+        """The promise after a shuffle, where one is proven."""
         with contextlib.suppress(UnsupportedQuery, ParameterError):
-            found["shuffled"] = f"{self.central(min(1e-6, self.reports**-1.5))!r}, if a relay shuffles honest reports"
-        return found
+            central = self.central(min(1e-6, self.reports**-1.5))
+            return {"shuffled": f"{_short(central)}, if a relay shuffles and the others report honestly"}
+        return {}
 
     def card(self) -> Card:
         """The first estimates with their limits, and the claim."""
@@ -249,6 +264,16 @@ class Estimate(Shown, Framed):
         record = self.to_record(level, joint=joint, consistent=consistent)
         target.write_text(readable(record), encoding="utf-8")
         return target
+
+
+def _short(claim: Pure | Approximate) -> str:
+    """A guarantee in a few words, rounded up.
+
+    >>> _short(Pure(3.0000000000000004)), _short(Approximate(0.0876, 1e-6))
+    ('epsilon 3.01', 'epsilon 0.0876, delta 1e-6')
+    """
+    parts = claim.parts().items()
+    return ", ".join(f"{name} {shown_up(amount, 3).replace('e-0', 'e-')}" for name, amount in parts)
 
 
 def _round(name: object) -> str:

@@ -26,9 +26,10 @@ from sfumato.local.collection.database import JOURNAL, CollectionError, create, 
 from sfumato.local.collection.rounds import NOBODYS, Round, Rounds, Tally
 from sfumato.records import canonical_ascii
 
-__all__ = ["CLOSED", "Folded", "Incoming", "Journal"]
+__all__ = ["CLOSED", "REPEATED", "Folded", "Incoming", "Journal"]
 
 FEW = 32  # tokens that are looked up one by one
+REPEATED = "repeated batch"  # a message that was counted before
 CLOSED = "closed round"  # why a message of a round that has ended is refused
 
 
@@ -221,7 +222,7 @@ class _Open:
 
     def add(self, folded: Folded, tally: Tally | None) -> None:
         if tally is None:
-            self.counts["repeated batch"] += 1
+            self.counts[REPEATED] += 1
             return
         self.tally = tally.copy() if self.tally is None else self.tally + tally
         self.reports += folded.accepted

@@ -31,6 +31,7 @@ from sfumato.local.questions.split import Split
 __all__ = ["ACCUSED", "Suspicion", "suspicions_of"]
 
 ACCUSED = 1e-6  # the most of honest collections that may be accused
+IMPOSSIBLE = ("weight", "parts")  # tests that honest reports cannot fail
 ERROR = 1e-9  # relative, of scipy's incomplete beta function
 
 
@@ -44,8 +45,9 @@ class Suspicion:
 
     def words(self) -> str:
         """The suspicion in a sentence."""
-        chance = "with probability 0" if self.p == 0 else f"with probability at most {self.p:.1e}"
-        return f"{self.found}: honest reports make such a tally {chance}"
+        least = "0" if self.test in IMPOSSIBLE else "below 1e-300"  # too small for a float
+        chance = f"at most {self.p:.1e}" if self.p > 0 else least
+        return f"{self.found}: honest reports make such a tally with probability {chance}"
 
 
 def suspicions_of(protocol: LocalProtocol, tally: Tally, n: int, accused: float = ACCUSED) -> tuple[Suspicion, ...]:

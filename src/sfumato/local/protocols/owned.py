@@ -60,7 +60,8 @@ def number(value: object) -> float:
     """A number; infinite ones are the protocol's to clip."""
     if _numeric(value) and not _missing(value):
         return _float(value)
-    raise ParameterError(f"a value must be a number, not missing; {UNSENT}")
+    how = "a text is no number, even one of digits" if isinstance(value, str) else "not missing"
+    raise ParameterError(f"a value must be a number: {how}; {UNSENT}")
 
 
 def vector(value: object, dimension: int) -> list[float]:
