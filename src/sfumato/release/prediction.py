@@ -251,7 +251,10 @@ def stated(method: Mapping[str, Any], beta: float, besides: str) -> ErrorStateme
 def _workload(found: Mapping[str, Any], normal: bool, total: float, off: float, beta: float) -> list[ErrorStatement]:
     """The mean and the worst error of a workload's queries, in shares of the rows."""
     reach = (_normal if normal else _laplace)(found["scale"], off, beta) + (1 + found["numbers"] / 2) / GOAL
-    said = {"workload": found["mean"], "worst": found["worst"]}
+    said = {
+        "workload": found["mean"],
+        "worst": max(found["mean"], found["worst"]),
+    }  # it is no less
     return [
         ErrorStatement(kind, min(2.0, max(0.0, value + reach) / total), level_of(beta)) for kind, value in said.items()
     ]
