@@ -58,6 +58,8 @@ def test_collect_counts_each_message_once(pets, run):
     assert "round 1 of 'pets' holds 4,000 reports" in done.out
     again = run("collect", "pets.toml", "one.sfr")
     assert (again.code, "1 messages known already" in again.out) == (0, True)
+    twice = run("collect", "pets.toml", "one.sfr", "one.sfr", "--journal", "twice.journal")
+    assert "one.sfr: 3,000 reports counted; 1 messages known already" in twice.out
     record = json.loads(run("collect", "pets.toml", "two.sfr", "--json").out)
     assert (record["reports"], record["files"][0]["accepted"], record["files"][0]["known"]) == (4000, 0, 1)
     assert record["refused"] == {"repeated batch": 2}

@@ -130,10 +130,11 @@ def _collected(collector: Collector, files: list[Path], options: Options, quiet:
         for path in files:
             bar.update(task, description=visible(path.name))
             if options.column is not None and path.suffix.lower() in TABLES:
-                found[path] = [_tabled(collector, path, options.column, options.round)]
+                receipts = [_tabled(collector, path, options.column, options.round)]
                 bar.advance(task, path.stat().st_size)
             else:
-                found[path] = add_file(collector, path, lambda size: bar.advance(task, size))
+                receipts = add_file(collector, path, lambda size: bar.advance(task, size))
+            found.setdefault(path, []).extend(receipts)  # a file may be named twice
     return found
 
 
