@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import stat
-import sys
 import time
 
 import numpy as np
@@ -237,7 +236,6 @@ def test_what_is_no_value_or_no_round_changes_nothing(tmp_path):
 # kills
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="kills")
 def test_a_killed_device_spends_and_sends_together_or_not_at_all(tmp_path):
     """Children record and are killed; afterwards every charge has its message, and every message its charge."""
     chance = random.Random(11)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from sending import sent
 from sfumato.errors import ParameterError, ReportError, SchemaError
 from sfumato.local.client import Client, Randomized, decode_batch, encode_batch, header_of, randomized
+from sfumato.local.client.binding import declared_digest
+from sfumato.local.collection import declaration
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
@@ -111,6 +113,18 @@ def test_a_report_of_a_sibling_or_of_another_order_of_labels_counts_nowhere_else
         assert (receipt.accepted, receipt.refused) == (0, {"another collection": 1})
         assert "another collection, another version of this one, or another round" in receipt.words
     assert Collector(daily, tmp_path / "own").add(message).accepted == 1
+
+
+def test_the_terms_are_hashed_once_however_many_rounds_there_are(tmp_path, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(declaration, "declared_digest", lambda record: hashed.append(1) or declared_digest(record))
+    many = Collection("pets", GRR, PETS, rounds=tuple(map(str, range(200))))
+    assert many.addresses() == {many.address(name): name for name in many.rounds}
+    hashed.clear()
+    Collector(many, tmp_path / "j")
+    assert len(hashed) < 10
+    counted = Collection("pets", GRR, PETS, bound=False)
+    assert counted.addresses() == {counted.address(): None}
 
 
 def test_a_changed_declaration_is_noticed(tmp_path):

@@ -105,9 +105,8 @@ def _maker(message: bytes, *places: Path, here: Collection | None = None) -> str
             declared = Collection.read(path)
         except SfumatoError:
             continue
-        name = next((name for name in declared.rounds if declared.address(name) == carried), None)
-        if name is not None:
-            part = f"round {name} of " if len(declared.rounds) > 1 else ""
+        if carried in (found := declared.addresses()):
+            part = f"round {found[carried]} of " if len(declared.rounds) > 1 else ""
             told = f"protocol {declared.protocol.name!r} of {part}the collection {declared.name!r} ({path})"
             return f"{told}, {here.against(declared)}" if here is not None and here.name == declared.name else told
     what = "protocol with digest" if carried.version == UNBOUND else "collection with binding"

@@ -70,11 +70,7 @@ class Collector:
     def __init__(self, collection: Collection, path: str | os.PathLike[str], most: int | None = None) -> None:
         self.collection, self.most = collection, most
         self._key = bytes.fromhex(collection.digest)
-        self._addresses: dict[Address, str | None] = (
-            {collection.address(name): name for name in collection.rounds}
-            if collection.bound
-            else {collection.address(): None}
-        )
+        self._addresses = collection.addresses()
         names = collection.rounds if collection.bound else ()
         self.journal = Journal.open(path, collection.digest, collection.protocol.cells, names)
 

@@ -105,6 +105,13 @@ class Collection:
             raise ParameterError(f"{self.name!r} declares no round {round!r}; {_listed(self.rounds)}")
         return address(self.digest, named)
 
+    def addresses(self) -> dict[Address, str | None]:
+        """The round of each of the addresses that messages can carry; none where rounds are counted."""
+        if not self.bound:
+            return {self.address(): None}
+        digest = self.digest  # of all terms, once
+        return {address(digest, name): name for name in self.rounds}
+
     def against(self, other: Collection) -> str:
         """How another collection differs from this one, in words."""
         alike = "same name, other terms" if other.name == self.name else "another name"
