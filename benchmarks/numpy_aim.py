@@ -52,8 +52,8 @@ def aim(rows: Any, sizes: list[int], rho: float, seed: int = 0) -> Any:
         if rho - spent < 2 * (0.5 / sigma**2 + epsilon**2 / 8):
             sigma, epsilon, last = math.sqrt(1 / (1.8 * (rho - spent))), math.sqrt(0.8 * (rho - spent)), True
         spent += 0.5 / sigma**2 + epsilon**2 / 8
-        growth, tables, room = tree.growth(), dict(model.pairs()), CELLS * spent / rho
-        open_ = [q for q in cliques if len(q) == 1 or growth[q][0] == 0 or tree.cells + growth[q][0] <= room]
+        growth, tables, room = _growth(tree), dict(model.pairs()), CELLS * spent / rho
+        open_ = [q for q in cliques if len(q) == 1 or growth[q] == 0 or tree.cells + growth[q] <= room]
         expected = {q: total * (tables[q] if len(q) == 2 else model.marginal(q)) for q in open_}
         scores = np.array(
             [weights[q] * (np.abs(exact[q] - expected[q]).sum() - USUAL * sigma * exact[q].size) for q in open_]
@@ -67,6 +67,13 @@ def aim(rows: Any, sizes: list[int], rho: float, seed: int = 0) -> Any:
             sigma, epsilon = sigma / 2, epsilon * 2
     model, _ = _descended(tree, held, total, potentials, LAST_STEPS)
     return sampled(model, len(rows), rng)
+
+
+def _growth(tree: JunctionTree) -> Any:
+    """For each pair the cells that a tree that includes it has more, at most."""
+    first, between, _, last = tree.ways()
+    sizes = np.array(tree.sizes)
+    return np.minimum(sizes[:, np.newaxis] * (between + last), sizes * (first + between))
 
 
 def _counted(rows: Any, sizes: list[int], clique: tuple[int, ...]) -> Any:

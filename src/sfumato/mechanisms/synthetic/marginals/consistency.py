@@ -21,7 +21,7 @@ from sfumato.mechanisms.synthetic.marginals.estimation import Groups, Measuremen
 from sfumato.mechanisms.synthetic.marginals.model import Reals
 from sfumato.mechanisms.synthetic.marginals.tree import Bag
 
-__all__ = ["agreed", "remaining"]
+__all__ = ["agreed", "remaining", "within"]
 
 TINY = 1e-12
 
@@ -38,7 +38,7 @@ def agreed(measurements: Sequence[Measurement], total: float) -> list[Measuremen
         counts = _moved(table.counts, rows, columns)
         for place in places[table.columns]:
             sides = zip(table.groups, measurements[place].groups, strict=True)
-            left, right = (merging(_within(fine, coarse)) for fine, coarse in sides)
+            left, right = (merging(within(fine, coarse)) for fine, coarse in sides)
             found[place] = replace(measurements[place], counts=left @ counts @ right.T)
     return found
 
@@ -74,7 +74,7 @@ def _places(measurements: Sequence[Measurement]) -> dict[Bag, list[int]]:
     return places
 
 
-def _within(fine: Groups, coarse: Groups) -> Groups:
+def within(fine: Groups, coarse: Groups) -> Groups:
     """The coarser group that each finer one lies in."""
     owner = np.zeros(int(fine.max()) + 1, dtype=np.int64)
     owner[fine] = coarse
@@ -88,7 +88,7 @@ def _averaged(tables: Sequence[Measurement]) -> Reals:
     ]
     merges = []
     for finer, table in pairwise(tables):
-        left, right = (merging(_within(a, b)) for a, b in zip(finer.groups, table.groups, strict=True))
+        left, right = (merging(within(a, b)) for a, b in zip(finer.groups, table.groups, strict=True))
         merges.append((left, right))
         sums, variances = (left @ part @ right.T for part in held[-1])
         own = np.asarray(table.variance, dtype=np.float64)

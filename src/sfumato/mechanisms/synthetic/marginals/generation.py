@@ -17,7 +17,7 @@ from sfumato.mechanisms.synthetic.marginals.model import Model, Reals, margin
 from sfumato.queries.encoding import Column
 from sfumato.randomness import Rng
 
-__all__ = ["Whole", "opened", "sampled", "settled", "shuffling"]
+__all__ = ["Whole", "opened", "refined", "sampled", "settled", "shuffling"]
 
 Whole = npt.NDArray[np.int64]
 
@@ -100,13 +100,18 @@ def _offsets(sizes: Whole, ends: Reals, chance: np.random.Generator) -> Reals:
     return found
 
 
-def opened(groups: Whole, levels: Reals, owner: Whole, column: Column, chance: np.random.Generator) -> Whole:
-    """Indices above the lower bound (-1 for missing), from groups: first a level, in proportion, then a value."""
+def refined(groups: Whole, levels: Reals, owner: Whole, chance: np.random.Generator) -> Whole:
+    """A level of each row's group, in proportion to what levels have."""
     weights = np.zeros((int(owner.max()) + 1, len(levels)))
     weights[owner, np.arange(len(levels))] = levels + 1e-9 * (levels.sum() <= 0)
     empty = weights.sum(axis=1) <= 0
     weights[empty] = (owner[None, :] == np.flatnonzero(empty)[:, None]).astype(np.float64)
-    level = systematic(weights, groups, chance)
+    return systematic(weights, groups, chance)
+
+
+def opened(groups: Whole, levels: Reals, owner: Whole, column: Column, chance: np.random.Generator) -> Whole:
+    """Indices above the lower bound (-1 for missing), from groups: first a level, in proportion, then a value."""
+    level = refined(groups, levels, owner, chance)
     missing = column.nullable & (level == column.size - 1)
     if column.edges is None:
         return np.where(missing, -1, level)

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.mechanisms.synthetic.marginals.balancing import balanced
 from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, for_tables
 from sfumato.mechanisms.synthetic.marginals.columns import Columns, Counted, measured, variance
-from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining
+from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining, within
 from sfumato.mechanisms.synthetic.marginals.counting import Read, pair_counts, single_counts
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
-from sfumato.mechanisms.synthetic.marginals.generation import opened, sampled, settled, shuffling
+from sfumato.mechanisms.synthetic.marginals.generation import opened, refined, sampled, settled, shuffling
 from sfumato.mechanisms.synthetic.marginals.levels import Groups, nested
 from sfumato.mechanisms.synthetic.marginals.model import Model, Reals
 from sfumato.mechanisms.synthetic.marginals.noise import Noise, noisy
@@ -94,7 +95,20 @@ class Fitted:
 
     def opened(self, groups: Whole, chance: np.random.Generator) -> dict[str, Whole]:
         """Indices of all columns, from rows of groups."""
-        parts = zip(self.columns, self.levels, self.groups, groups.T, strict=True)
+        return self._values(groups, self.groups, chance)
+
+    def balanced(self, groups: Whole, chance: np.random.Generator) -> dict[str, Whole]:
+        """The same, from rows that meet all pairs of the finest groups as well as they can."""
+        owners = [within(fine, owner) for fine, owner in zip(self.finest, self.groups, strict=True)]
+        shapes = _shapes(self.finest, self.levels)
+        parts = zip(groups.T, shapes, owners, strict=True)
+        fine = np.stack([refined(held, shape, owner, chance) for held, shape, owner in parts], axis=1)
+        sizes = [len(owner) for owner in owners]
+        fine = balanced(fine, sizes, lambda: _expected(self.model, shapes, owners, self.total), chance)
+        return self._values(fine, self.finest, chance)
+
+    def _values(self, groups: Whole, owners: Sequence[Groups], chance: np.random.Generator) -> dict[str, Whole]:
+        parts = zip(self.columns, self.levels, owners, groups.T, strict=True)
         return {column.name: opened(held, levels, owner, column, chance) for column, levels, owner, held in parts}
 
 
@@ -165,17 +179,9 @@ class _Run:
     def expected(self) -> dict[Pair, Reals]:
         """The model's counts of all pairs of finest groups; within the tree's groups each column keeps its shape."""
         assert self.model is not None
-        at, owners, shares = self.room.fineness(self.tree), [], []
-        for place, chain in enumerate(self.chains):
-            owner = regrouped(chain, 0, at[place])
-            mass = np.bincount(chain[0], weights=self.smooth[place]) + 1e-9
-            owners.append(owner)
-            shares.append(mass / np.bincount(owner, weights=mass)[owner])
-        counts = [self.total * share[:, np.newaxis] for share in shares]
-        return {
-            (one, other): table[owners[one][:, np.newaxis], owners[other]] * (counts[one] * shares[other])
-            for (one, other), table in self.model.pairs()
-        }
+        at = self.room.fineness(self.tree)
+        owners = [regrouped(chain, 0, place) for chain, place in zip(self.chains, at, strict=True)]
+        return _expected(self.model, _shapes([chain[0] for chain in self.chains], self.smooth), owners, self.total)
 
     def measure(self, pick: Candidate, counts: Whole, scale: float, amount: Fraction, rng: Rng) -> None:
         """The counts of a candidate with noise of a scale, which was paid for with an amount."""
@@ -209,7 +215,7 @@ def synthesized(
     found = modelled(read, columns, noise, amount, size, rng)
     tell("generating rows", 0.9)
     chance = shuffling(rng)
-    made = found.opened(settled(sampled(found.model, rows(found.total), chance), found.counts, chance), chance)
+    made = found.balanced(settled(sampled(found.model, rows(found.total), chance), found.counts, chance), chance)
     own = found.column_noise
     return Synthesis(made, found.total, found.measured, total_error=found.total_error, column_noise=own)
 
@@ -328,6 +334,22 @@ def _chosen(run: _Run, scores: Scores, each: Fraction, count: int, rng: Rng) -> 
     rate = run.noise.rate(each * CHOOSING, MOVES * UNITS * run.noise.reach.l1 + ROUNDING * run.noise.reach.units, 1)
     chosen, run.tree, choices = picks(scores, run.tree, run.room, count, rate, rng)
     return chosen, choices
+
+
+def _shapes(finest: Sequence[Groups], levels: Sequence[Reals]) -> list[Reals]:
+    """What each column has in its finest groups."""
+    parts = zip(finest, levels, strict=True)
+    return [np.bincount(owner, weights=held).astype(np.float64) + 1e-9 for owner, held in parts]
+
+
+def _expected(model: Model, shapes: Sequence[Reals], owners: Sequence[Groups], total: float) -> dict[Pair, Reals]:
+    """The model's counts of all pairs of finest groups, each of which lies in a group of the tree."""
+    shares = [mass / np.bincount(owner, weights=mass)[owner] for mass, owner in zip(shapes, owners, strict=True)]
+    counts = [total * share[:, np.newaxis] for share in shares]
+    return {
+        (one, other): table[owners[one][:, np.newaxis], owners[other]] * (counts[one] * shares[other])
+        for (one, other), table in model.pairs()
+    }
 
 
 def _merging(chains: Sequence[tuple[Groups, ...]]) -> list[list[Reals]]:

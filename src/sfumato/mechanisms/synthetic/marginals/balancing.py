@@ -1,0 +1,89 @@
+r"""Rows that have the model's tables of all pairs, not of measured ones alone.
+
+Rows drawn from a model scatter about it: tables on the tree are met to within a row a cell, those of other pairs err as
+a random sample's do.  So values of one column are swapped between two rows, which keeps the column's own counts,
+wherever that brings the tables of all pairs nearer to what the model expects: sum (made - expected)^2 / (expected + 1)
+falls.  Swaps are tried at random, some rows at a time, and judged by the counts before them.  All of it is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from sfumato.mechanisms.synthetic.marginals.generation import Whole
+from sfumato.mechanisms.synthetic.marginals.model import Reals
+from sfumato.mechanisms.synthetic.marginals.tree import Pair
+
+__all__ = ["balanced"]
+
+SWEEPS = 4  # over all columns; from Adult and flights, as is how many swaps are judged by the same counts
+LEAST, PARTS = 64, 32  # a part of all rows, but no fewer
+WIDEST, LARGEST = 1200, 5e7  # groups of all columns, and rows times squared columns, that it is done for
+
+
+def balanced(
+    rows: Whole, sizes: Sequence[int], expected: Callable[[], Mapping[Pair, Reals]], chance: np.random.Generator
+) -> Whole:
+    """The rows with some values swapped; `expected` has the counts that tables of all pairs should be in ratio to."""
+    many, columns = rows.shape
+    if many < 2 or columns < 2 or sum(sizes) > WIDEST or many * columns**2 > LARGEST:
+        return rows
+    starts = np.cumsum([0, *sizes])
+    wanted, weights = _wanted(starts, expected(), many)
+    places = rows + starts[:-1]
+    counts = _counted(places, starts)
+    for _ in range(SWEEPS):
+        for column in chance.permutation(columns):
+            own = slice(starts[column], starts[column + 1])
+            made, order = counts[own], chance.permutation(many)[: many - many % 2].reshape(2, -1)
+            for some in np.array_split(order, max(1, min(PARTS, order.shape[1] // LEAST)), axis=1):
+                _swap(places, some, int(column), int(own.start), made, wanted[own], weights[own])
+            counts[:, own] = made.T
+    return np.asarray(places - starts[:-1])
+
+
+def _swap(places: Whole, some: Whole, column: int, start: int, made: Reals, wanted: Reals, weights: Reals) -> None:
+    """Swap a column's values between two rows each, in place, where all tables together come nearer."""
+    some = some[:, places[some[0], column] != places[some[1], column]]
+    gap = 2 * weights * (made - wanted)
+    value, other = places[some, column][:, :, np.newaxis] - start
+    one, two = places[some]
+    change = gap[other, one] - gap[value, one] + gap[value, two] - gap[other, two]
+    change += weights[other, one] + weights[value, one] + weights[value, two] + weights[other, two]
+    change[one == two] = 0.0
+    better = np.flatnonzero(change.sum(axis=1) < 0)
+    moved = _moved(value[better], other[better], one[better], two[better], made.shape)
+    bend = 2 * float((weights * moved**2).sum())
+    if bend > 0:  # as many as bring the sum of squares to its lowest: swaps that mend the same gap go too far together
+        better = better[: int(min(1.0, -float((gap * moved).sum()) / bend) * len(better))]
+        made += _moved(value[better], other[better], one[better], two[better], made.shape)
+        places[some[:, better], column] = np.stack([other, value])[:, better, 0] + start
+
+
+def _moved(value: Whole, other: Whole, one: Whole, two: Whole, shape: tuple[int, ...]) -> Reals:
+    """What the counts of one column's groups with all groups gain when these rows change their values."""
+    joined, cells = np.concatenate([one, two]), int(np.prod(shape))
+    gone, come = np.concatenate([value, other]) * shape[1] + joined, np.concatenate([other, value]) * shape[1] + joined
+    found = np.bincount(come.ravel(), minlength=cells) - np.bincount(gone.ravel(), minlength=cells)
+    return found.reshape(shape).astype(np.float64)
+
+
+def _wanted(starts: Whole, expected: Mapping[Pair, Reals], rows: int) -> tuple[Reals, Reals]:
+    """All tables beside one another, in rows, and what the square of a gap counts; nothing for a column with itself."""
+    wanted, weights = np.zeros((2, starts[-1], starts[-1]))
+    for (one, other), table in expected.items():
+        left, right = slice(starts[one], starts[one + 1]), slice(starts[other], starts[other + 1])
+        wanted[left, right] = table * (rows / table.sum())
+        weights[left, right] = 1 / (1 + wanted[left, right])
+    return wanted + wanted.T, weights + weights.T
+
+
+def _counted(places: Whole, starts: Whole) -> Reals:
+    """How many rows have each two groups."""
+    counts = np.zeros((starts[-1], starts[-1]))
+    for column in range(places.shape[1]):
+        cells = places[:, column, np.newaxis] * starts[-1] + places
+        counts += np.bincount(cells.ravel(), minlength=counts.size).reshape(counts.shape)
+    return counts
