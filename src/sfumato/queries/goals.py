@@ -27,7 +27,7 @@ from sfumato.queries.smooth import whole_values
 from sfumato.queries.smooth_mean import SmoothMean, bind_smooth
 from sfumato.spaces.schema import Schema
 
-__all__ = ["MOST_ANSWERS", "UNIT", "Batch", "Goal", "goals_of"]
+__all__ = ["MOST_ANSWERS", "UNIT", "Batch", "Goal", "goals_of", "places", "tests_of"]
 
 UNIT = 1 << 16  # the whole of a row
 MOST_ANSWERS = 20_000  # numbers that all goals together ask for
@@ -81,7 +81,7 @@ TESTS: dict[type, Callable[[Batch, Any], Truth]] = {
         & (batch.points(test.column) <= test.high)
     ),
     OneOf: lambda batch, test: np.isin(
-        batch.columns[test.column], _places(batch.schema.space(test.column).labels or (), test.labels)
+        batch.columns[test.column], places(batch.schema.space(test.column).labels or (), test.labels)
     ),
     Contains: lambda batch, test: batch.columns[_flag(test)] == 1,
 }
@@ -166,8 +166,7 @@ def _goal(query: Query, schema: Schema, columns: Sequence[str]) -> Goal:
 
 def _must_be_made(query: Query, condition: Predicate | None, schema: Schema, columns: Sequence[str]) -> None:
     """Refuse what the made rows cannot tell: other columns, and whether a value was missing before it was replaced."""
-    conditions = [condition, query.details.condition.bind(schema) if isinstance(query.details, ShareDetails) else None]
-    tests = [test for one in conditions if one is not None for test in one.tests()]
+    tests = tests_of(query, condition, schema)
     for test in tests:
         if type(test) not in TESTS:
             raise UnsupportedQuery(f"{query.name!r} tests column {test.column!r} for what made rows do not tell")
@@ -177,6 +176,12 @@ def _must_be_made(query: Query, condition: Predicate | None, schema: Schema, col
             f"the queries of a workload are about the columns of the synthetic table; {strange[0]!r} of "
             f"{query.name!r} is none of them"
         )
+
+
+def tests_of(query: Query, condition: Predicate | None, schema: Schema) -> list[Test]:
+    """What a question tests of single columns: in its bound condition, and in that of a share."""
+    asked = query.details.condition.bind(schema) if isinstance(query.details, ShareDetails) else None
+    return [test for one in (condition, asked) if one is not None for test in one.tests()]
 
 
 def _counted(query: Query, schema: Schema) -> None:
@@ -228,7 +233,8 @@ KINDS: dict[str, Callable[[Query, Schema], Values | None]] = {
 }
 
 
-def _places(labels: Sequence[object], wanted: Sequence[object]) -> list[int]:
+def places(labels: Sequence[object], wanted: Sequence[object]) -> list[int]:
+    """Where wanted labels stand among all."""
     return [place for place, label in enumerate(labels) if label in wanted]
 
 

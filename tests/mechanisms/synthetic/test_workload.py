@@ -22,6 +22,7 @@ from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Pure
 from sfumato.mechanisms.synthetic.workload import rounds
 from sfumato.mechanisms.synthetic.workload.judging import misfits
 from sfumato.mechanisms.synthetic.workload.rounds import Fitting, measured, moved, planned
+from sfumato.mechanisms.synthetic.workload.seeds import EACH, sown
 from sfumato.orders import preview
 from sfumato.queries import bind
 from sfumato.queries.goals import UNIT, Batch
@@ -183,6 +184,61 @@ def test_weights_follow_the_answers_and_stay_near_the_rows_elsewhere():
     weights = fitting.weights(fitting.features(batch))
     assert weights @ (batch.columns["x"] >= 5) == pytest.approx(0.8, abs=0.02)
     assert weights @ (batch.columns["d"] == 1) == pytest.approx(0.5, abs=0.04)
+
+
+FAR = {"x": sf.Integers(0, 99), "c": sf.Categories(["a", "b"]), "y": sf.Integers(0, 999, missing=0)}
+ABOUT_FAR = [
+    sf.count().where("x >= 85 and c == 'b'"),
+    sf.count().where("not (x < 80 or c == 'a') and y < 50"),
+    sf.histogram(sf.bins("x", 0, 40, 85, 99)),
+    sf.share("y >= 600").by("c"),
+    sf.mean("y").where("x > 90"),
+]
+
+FEW_FAR = [sf.count().where("x >= 85 and c == 'b'"), *(sf.count().where(f"y >= {low}") for low in range(50, 500, 25))]
+
+
+def test_rows_that_the_model_lacks_are_invented_for_every_number_that_asks_for_them():
+    """No row lies above 60: seeds do, change nothing else, keep the rules, and are the same for the same rows."""
+    question = bind(sf.synthetic(workload=ABOUT_FAR, keep=["x < 95"]), sf.Schema(FAR, adjacency=sf.AddRemove()))
+    chance = np.random.default_rng(1)
+    held = {"x": chance.integers(0, 60, 900), "c": chance.integers(0, 2, 900), "y": chance.integers(0, 500, 900)}
+    pool = Batch(held, question.schema)
+    seeds = sown(question.goals, question.levels, question.rules, pool)
+    counted = [(0, 0), (1, 0), (2, 2), (3, 0), (3, 2), (4, 0), (4, 1)]
+    assert set(zip(seeds.goals.tolist(), seeds.numbers.tolist(), strict=True)) == set(counted)
+    assert seeds.many == len(counted)
+    assert (seeds.rows["x"] < 95).all()
+    for goal, number in counted:
+        chosen = (seeds.goals == goal) & (seeds.numbers == number)
+        assert 1 <= chosen.sum() <= EACH
+        some = Batch({name: column[chosen] for name, column in seeds.rows.items()}, question.schema)
+        assert question.goals[goal].sums(some)[number] >= UNIT * chosen.sum() // 2
+    bars = (seeds.goals == 2).nonzero()[0]
+    assert set(seeds.rows["y"][bars]) <= set(held["y"])  # what is not asked about is as rows have it
+    again = sown(question.goals, question.levels, question.rules, pool)
+    assert all((again.rows[name] == column).all() for name, column in seeds.rows.items())
+    assert not len(sown(asked(SINGLE).goals, asked(SINGLE).levels, asked(SINGLE).rules, some_rows()))
+
+
+def some_rows():
+    return Batch(rows(3000, np.random.default_rng(2)), asked(SINGLE).schema)
+
+
+@pytest.mark.parametrize("most", [8, 192])
+def test_a_query_about_rows_that_noise_hid_is_met(most):
+    """A twelfth of the rows lies far from the others, where a column's counts miss it: measured, and then made."""
+    question = bind(sf.synthetic(workload=FEW_FAR), sf.Schema(FAR, adjacency=sf.AddRemove()))
+    chance = np.random.default_rng(3)
+    held = {"x": chance.integers(0, 60, 3000), "c": chance.integers(0, 2, 3000), "y": chance.integers(0, 500, 3000)}
+    held["x"][:250], held["c"][:250] = 90, 1
+    mechanism = WorkloadSynthesis.calibrate(question, sf.Concentrated(0.02), Fraction(99, 100))
+    with patch.object(rounds, "MOST_MEASURED", most):
+        made = mechanism.release(view_of(held), seeded(4))
+    share = question.goals[0].sums(Batch(made.rows, question.schema))[0] / UNIT / len(made.rows["x"])
+    assert share == pytest.approx(1 / 12, abs=0.035)
+    others = (made.rows["x"] < 60).mean()
+    assert others == pytest.approx(11 / 12, abs=0.06)
 
 
 # doors

@@ -28,14 +28,26 @@ def fit(features: Reals, measured: Reals, errors: Reals, worth: float = WORTH) -
 
 
 def tilted(
-    features: Reals, measured: Reals, errors: Reals, worth: float, start: Reals, rounds: int = ROUNDS, work: int = WORK
+    features: Reals,
+    measured: Reals,
+    errors: Reals,
+    worth: float,
+    start: Reals,
+    rounds: int = ROUNDS,
+    work: int = WORK,
+    prior: Reals | None = None,
 ) -> tuple[Reals, Reals]:
-    """The tilt c and the weights, from a tilt to start at, after at most so many steps."""
+    """The tilt c and the weights, from a tilt to start at, after at most so many steps; `prior`: in place of equal ones.
+
+    Where a prior weight is zero the weight is.
+    """
+    with np.errstate(divide="ignore"):
+        before = 0.0 if prior is None else np.log(prior * prior.size)
     shifted = features - measured[:, None]
     ridge = worth * np.maximum(errors, 1e-9) ** 2
     tilt = start
     few = slice(None, None, 1 + features.size * len(measured) // work)
-    value, weights = _potential(shifted, ridge, tilt)
+    value, weights = _potential(shifted, ridge, tilt, before)
     for _ in range(rounds):
         mean = shifted @ weights
         slope = mean + ridge * tilt
@@ -47,7 +59,7 @@ def tilted(
             break
         length = 1.0
         while length > 1e-9:
-            lower, moved = _potential(shifted, ridge, tilt + length * step)
+            lower, moved = _potential(shifted, ridge, tilt + length * step, before)
             if lower <= value + 1e-4 * length * fall:
                 break
             length /= 2
@@ -74,9 +86,9 @@ def _curve(shifted: Reals, weights: Reals) -> Reals:
     return np.asarray((shifted * mass) @ shifted.T - np.outer(mean, mean))
 
 
-def _potential(shifted: Reals, ridge: Reals, tilt: Reals) -> tuple[float, Reals]:
+def _potential(shifted: Reals, ridge: Reals, tilt: Reals, before: Reals | float) -> tuple[float, Reals]:
     """The dual objective and the weights that belong to it."""
-    exponents = tilt @ shifted
+    exponents = tilt @ shifted + before
     top = float(exponents.max())
     mass = np.exp(exponents - top)
     total = float(mass.sum())

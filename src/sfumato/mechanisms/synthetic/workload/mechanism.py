@@ -1,8 +1,8 @@
 r"""A synthetic table that answers a workload: marginals first, then the questions that its rows answer worst.
 
 Definition.  A fixed share of the budget measures questions of the workload, the rest marginals (`marginals/`).  Rows
-drawn from the model of the marginals are weighted until they have the answers, and drawn again by these weights
-(`rounds.py`).  Columns and pairs are judged as others are, and so is the workload: its mean and its worst misfit.
+drawn from the model of the marginals, and some that it lacks and queries ask about (`seeds.py`), are weighted until
+they have the answers, and drawn again by these weights (`rounds.py`).  Columns and pairs are judged as others are, and so is the workload: its mean and its worst misfit.
 
 Guarantee.   The target itself: parts are fixed fractions of it, and within a part every step is paid from what is left.
 Proof: docs/proofs/synthesis-workload.md.
@@ -34,6 +34,7 @@ from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
 from sfumato.mechanisms.synthetic.smooth.drawing import balanced
 from sfumato.mechanisms.synthetic.workload.judging import JUDGING, misfits
 from sfumato.mechanisms.synthetic.workload.rounds import Fitting, measured, moved, planned
+from sfumato.mechanisms.synthetic.workload.seeds import sown
 from sfumato.numeric import floor_float
 from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure, guarantee_from
 from sfumato.progress import tell
@@ -124,7 +125,8 @@ class WorkloadSynthesis(Answering):
         tell("answering the workload", 0.9)
         exact = self._sums(answer)
         pool = self._some(drawn.rows, 0, min(AT_ONCE, max(LEAST, ROOM // sum(goal.size for goal in self.goals))))
-        fitting = measured(self.goals, exact, pool, total, self.noise, self.for_answers, rng)
+        seeds = sown(self.goals, columns, self.query.rules, pool)
+        fitting = measured(self.goals, exact, pool, total, self.noise, self.for_answers, rng, seeds)
         made = self._weighted(drawn, fitting, whole.made(total), shuffling(rng))
         tell("judging rows", 0.95)
         rest = whole.amount - whole.for_rows
@@ -140,11 +142,12 @@ class WorkloadSynthesis(Answering):
         if not fitting.answers and size == count:
             return drawn
         for start in range(0, size, AT_ONCE):
-            batch = self._some(drawn.rows, start, AT_ONCE)
+            some = self._some(drawn.rows, start, AT_ONCE)
+            batch = fitting.seeds.beside(some)
             features = fitting.features(batch)
-            weights = fitting.weights(features) if fitting.answers else np.full(batch.rows, 1 / batch.rows)
-            chosen = start + balanced(features, weights, min(count, batch.rows), chance)
-            parts.append({name: column[chosen] for name, column in drawn.rows.items()})
+            weights = fitting.weights(features) if fitting.answers else fitting.equal(batch.rows)
+            chosen = balanced(features, weights, min(count, some.rows), chance)
+            parts.append({name: column[chosen] for name, column in batch.columns.items()})
         return replace(drawn, rows={name: np.concatenate([part[name] for part in parts]) for name in drawn.rows})
 
     def _some(self, rows: Mapping[str, Whole], start: int, count: int) -> Batch:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.noise import Noise, Reach, noisy
 from sfumato.mechanisms.synthetic.smooth.fit import tilted
+from sfumato.mechanisms.synthetic.workload.seeds import Seeds
 from sfumato.queries.goals import UNIT, Batch, Goal
 from sfumato.randomness import Rng
 from sfumato.sampling import choose
@@ -35,6 +36,7 @@ HIGHEST = 2**45  # the score of none, at most
 MOST_TOTAL = 2.0**40  # rows
 WORTH = 2000.0  # rows that the shape of the made ones is worth
 STEPS, WORK = 4, 10**8  # of fitting between rounds
+SURE = 2.0  # standard deviations of an answer that noise alone hardly reaches; it grows with the log of the numbers
 
 Reals = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -59,6 +61,7 @@ class Fitting:
     goals: Sequence[Goal]
     answers: list[Answer] = field(default_factory=list)
     tilt: Reals = field(default_factory=lambda: np.zeros(0))
+    seeds: Seeds = field(default_factory=Seeds)  # the last rows of every batch
 
     def features(self, batch: Batch) -> Reals:
         """What each row gives to each measured number, one row a number."""
@@ -70,12 +73,35 @@ class Fitting:
         return np.asarray(found.T, dtype=np.float64)
 
     def weights(self, features: Reals, *steps: int) -> Reals:
-        """Weights of rows with these features; the tilt is kept to start from."""
+        """Weights of rows with these features; the tilt is kept to start from, and before it seeds get theirs."""
         start = np.concatenate([self.tilt, np.zeros(len(features) - len(self.tilt))])
         wanted = np.concatenate([answer.shares for answer in self.answers])
         errors = np.concatenate([np.full(len(answer.shares), answer.deviation) for answer in self.answers])
-        self.tilt, weights = tilted(features, wanted, errors, WORTH, start, *steps)
+        self.tilt, weights = tilted(features, wanted, errors, WORTH, start, *steps, prior=self._prior(features))
         return weights
+
+    def equal(self, rows: int) -> Reals:
+        """Equal weights of rows, of which the seeds weigh nothing."""
+        weights = np.zeros(rows)
+        weights[: rows - len(self.seeds)] = 1 / (rows - len(self.seeds))
+        return weights
+
+    def _prior(self, features: Reals) -> Reals | None:
+        """Equal weights, and to seeds what measured answers say beyond what rows have, where it is more than noise."""
+        if not len(self.seeds):
+            return None
+        weights, at = self.equal(features.shape[1]), 0
+        held, sure = weights[-len(self.seeds) :], SURE * math.sqrt(1 + math.log(self.seeds.many))
+        for answer in self.answers:
+            own = np.flatnonzero(self.seeds.goals == answer.goal)
+            numbers, inverse, many = np.unique(self.seeds.numbers[own], return_inverse=True, return_counts=True)
+            if len(own):
+                told = answer.shares[numbers]
+                beyond = told - features[at + numbers] @ weights
+                beyond = np.where(told > sure * answer.deviation, beyond.clip(0.0, 1.0), 0.0)
+                held[own] += (beyond / many)[inverse]
+            at += len(answer.shares)
+        return np.asarray(weights / weights.sum())
 
 
 def moved(noise: Noise, goals: Sequence[Goal]) -> Noise:
@@ -93,10 +119,18 @@ def planned(noise: Noise, amount: Fraction, goals: Sequence[Goal], total: float)
 
 
 def measured(
-    goals: Sequence[Goal], exact: Sequence[Whole], rows: Batch, total: float, noise: Noise, amount: Fraction, rng: Rng
+    goals: Sequence[Goal],
+    exact: Sequence[Whole],
+    pool: Batch,
+    total: float,
+    noise: Noise,
+    amount: Fraction,
+    rng: Rng,
+    seeds: Seeds | None = None,
 ) -> Fitting:
     """The answers of a workload, and the weights that rows of the model get by them; `noise` is that of `moved`."""
-    fitting, many = Fitting(goals), planned(noise, amount, goals, total)
+    fitting, many = Fitting(goals, seeds=seeds or Seeds()), planned(noise, amount, goals, total)
+    rows = fitting.seeds.beside(pool)
     if many >= len(goals):
         for place, scale in enumerate(noise.scales(amount, [goal.size for goal in goals])):
             fitting.answers.append(_measured(place, exact[place], total, noise, scale, amount, rng))
@@ -106,7 +140,7 @@ def measured(
     features: Features = np.zeros((rows.rows, int(ends[-1])), dtype=np.float32)
     for place, goal in enumerate(goals):
         goal.spread(rows, features[:, ends[place] : ends[place + 1]])
-    weights = np.full(rows.rows, 1 / rows.rows)
+    weights = fitting.equal(rows.rows)
     left, each, count = amount, amount / many, -(-many // MOST_ROUNDS)
     while left > 0:
         each = left if 2 * left < 3 * each else each
