@@ -128,7 +128,7 @@ def test_a_table_states_its_measured_errors_and_predicts_each(tmp_path: Path) ->
     made = opened(tmp_path, SCHEMA, frame).synthesize(spend=sf.Concentrated(0.5))
     words, pairs = made.accuracy(), math.comb(len(SPACES), 2)
     assert words.startswith("columns off by at most")
-    assert f"{len(made.measured)} of {pairs} pairs of columns" in words
+    assert made.advice()["relations"].startswith(f"{len(made.measured)} of {pairs} pairs of columns measured")
     assert {tuple(part["columns"]) for part in made.method["measured"]} == set(made.measured)
     found, held = made.errors(), made.compare(sf.read(frame, schema=SCHEMA))
     true = {**{(name,): error for name, error in held.columns.items()}, **held.pairs}
@@ -369,7 +369,7 @@ def test_a_table_says_nothing_of_moments_that_were_left_out(
     monkeypatch.setattr(joined, "JOINING", joining)
     made = session.synthesize(spend=sf.Concentrated(0.01))
     assert made.method["type"] == "joined-synthesis"
-    assert ("smooth functions" in made.accuracy()) == moments
+    assert ("smooth functions" in made.advice().get("smooth", "")) == ("smooth functions" in str(made)) == moments
     assert made.method.get("moments", True) == moments
 
 

@@ -86,7 +86,20 @@ class Preview(Shown):
     @property
     def measures(self) -> str | None:
         """What a synthetic table would measure, and how well, in words; None of other kinds."""
-        return _measures(self.numbers) if "column_noise" in self.numbers else None
+        return "; ".join(f"{name}: {text}" for name, text in self._measured().items()) or None
+
+    def _measured(self) -> dict[str, str]:
+        """The same by heading."""
+        if "column_noise" not in self.numbers:
+            return {}
+        smooth = SmoothErrors.within(self.numbers)
+        told = {
+            "relations": _relations(self.numbers),
+            "measures": _measures(self.numbers),
+            "workload": _workload(self.numbers),
+            "smooth": None if smooth is None else smooth.words(),
+        }
+        return {name: text for name, text in told.items() if text is not None}
 
     def to_record(self) -> dict[str, object]:
         """Plain values."""
@@ -115,15 +128,12 @@ class Preview(Shown):
     def card(self) -> Card:
         """What it would cost, and how accurate it would be."""
         facts = {"would cost": self.guarantee.words().format(unit=self.unit)}
-        if self.measures is not None:
-            facts["measures"] = self.measures
+        facts |= self._measured()
         if self.target is not None:
             facts["target"] = self.target.words()
         facts["error"] = self.accuracy
         if self.hint:
             facts["hint"] = self.hint
-        facts["certificate"] = self.certificate.words()
-        facts["mechanism"] = f"{self.mechanism}{_beside(self.mechanism, self.ranking)}"
         if self.seconds is not None and self.megabytes is not None:
             facts["needs"] = f"about {self.megabytes:,.0f} MB and {self.seconds:,.1f} s of one core"
         if self.refusal is not None:
@@ -132,6 +142,8 @@ class Preview(Shown):
             facts["budget"] = f"{'fits' if self.fits else 'does NOT fit'} into what is left"
         if self.notice:
             facts["notice"] = self.notice
+        facts["certificate"] = self.certificate.words()
+        facts["mechanism"] = f"{self.mechanism}{_beside(self.mechanism, self.ranking)}"
         return Card(self.name, facts)
 
 
@@ -144,29 +156,19 @@ def _beside(chosen: str, ranking: Sequence[tuple[str, float]]) -> str:
 
 
 def _measures(numbers: Mapping[str, Number]) -> str:
-    """What a synthetic table measures, and how well."""
+    """What a synthetic table measures of columns, and how well."""
     supposed = "" if numbers["declared"] else " (supposed: declare size= in the schema)"
+    if "persons" in numbers:
+        supposed = f" (the declared {numbers['persons']:,} persons with {numbers['rows_of_a_person']:,} each, the most)"
     rows = f"for {numbers['size']:,} rows{supposed}: "
-    smooth = SmoothErrors.within(numbers)
-    beside = "" if smooth is None else f"; {smooth.words()}"
-    if "queries" in numbers:
-        beside += (
-            f"; of the {numbers['queries']:,} queries of the workload about {numbers['answered']:,} are measured, each "
-            f"number with noise of a standard deviation of about {numbers['answer_noise']:.2g} of the rows"
-        )
-    beside += _persons(numbers)
+    beside = _persons(numbers)
     if "keys" in numbers:
         beside += f"; at most {numbers['keys']:,} rows are made: keys have numbers for no more"
     if numbers["smooth"]:
         return f"{rows}moments of all columns together, and too few rows for the shares of single values{beside}"
-    pairs, noise = numbers["pairs"], numbers["column_noise"]
+    noise = numbers["column_noise"]
     assert isinstance(noise, float)
-    relations = (
-        f"pays for measuring {pairs} of {numbers['among']} pairs"
-        if pairs
-        else "pays for measuring no pair: columns would be independent of one another"
-    )
-    most = "" if pairs else "at most "  # what pairs do not take is spent on the columns, too
+    most = "" if numbers["pairs"] else "at most "  # what pairs do not take is spent on the columns, too
     moved = (
         "noise outweighs the counts of a column"
         if noise >= 1
@@ -174,7 +176,32 @@ def _measures(numbers: Mapping[str, Number]) -> str:
     )
     worth = "; a table this noisy is hardly worth its budget: ask for the few numbers you need instead, or spend more"
     poor = worth if noise >= POOR else ""
-    return f"{rows}{moved}, before smoothing; the budget {relations}{poor}{beside}"
+    return f"{rows}{moved}, before smoothing{poor}{beside}"
+
+
+def _relations(numbers: Mapping[str, Number]) -> str | None:
+    """Which pairs of columns a synthetic table may measure; None of one column, or where moments alone are."""
+    if numbers["smooth"] or not numbers["among"]:
+        return None
+    told = "none: the budget pays for no pair, and columns would be independent of one another"
+    if numbers["pairs"]:
+        told = (
+            f"up to {numbers['pairs']:,} of {numbers['among']:,} pairs of columns; fewer where they turn out to be "
+            "hardly related"
+        )
+    more = numbers.get("pairs_with_delta")
+    return told if more is None else f"{told}; with a delta of 1e-6 up to {more:,} of {numbers['among']:,}"
+
+
+def _workload(numbers: Mapping[str, Number]) -> str | None:
+    """How many queries of a workload are measured, and how well; None without one."""
+    if "queries" not in numbers:
+        return None
+    asked, told = numbers["queries"], numbers["answered"]
+    which = f"about {told:,} of its {asked:,} queries are measured, each number"
+    if asked == told:
+        which = "its query is measured" if asked == 1 else f"all of its {asked:,} queries are measured, each number"
+    return f"{which} with noise of a standard deviation of about {numbers['answer_noise']:.2g} of the rows"
 
 
 def _persons(numbers: Mapping[str, Number]) -> str:

@@ -26,6 +26,7 @@ from sfumato.queries.synthetic import Synthetic, SyntheticRows
 from sfumato.randomness import secure
 from sfumato.release.hidden import beyond
 from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, wasted
+from sfumato.release.relations import relations, unmet
 from sfumato.release.tables import TableRelease
 
 if TYPE_CHECKING:
@@ -125,18 +126,37 @@ class SyntheticTable(TableRelease):
         return predicted(columns, levels, self.method, arguments.level(level))
 
     def advice(self) -> dict[str, str]:
-        """What to ask of the rows and what not, from their predicted errors; and which bounds are far too wide."""
-        told = advice(self.errors()) if self.judged else {}
-        columns, places = self.question.levels, self.question.indices(self.rows)
-        return {**told, **beyond(columns, places), **wasted(columns, places)}
+        """What to ask of the rows and what not: relations, predicted errors, where no row is, bounds that are wide."""
+        question, counts = self.question, self.method["type"] in MEASURE_COUNTS or "judged" in self.method
+        columns, places = question.levels, question.indices(self.rows)
+        told = relations(question, self.mechanism.target, len(self.measured)) if counts else {}
+        told |= advice(self.errors()) if self.judged else {}
+        missed = unmet(question, places, self.method)
+        if missed is not None:
+            told["bad at"] = "; ".join([missed, *([told["bad at"]] if "bad at" in told else [])])
+        last = {"not for": told.pop("not for")} if "not for" in told else {}
+        smooth = {"smooth": words} if (words := self._smoothness()) else {}
+        return {**told, **beyond(columns, places), **last, **wasted(columns, places), **smooth}
 
     def _facts(self) -> dict[str, str]:
+        """What to use it for first, then the claim; what few ask for last."""
         kept, room = "; ".join(self.method.get("keep", ())), self.question.rules.room
-        told = {**TableRelease._facts(self), **({"every row": kept} if kept else {})}
+        told = {**({"every row": kept} if kept else {}), **self.advice()}
         total = float(self.method.get("total", 0.0))
         if room is not None and len(self) == room < total and self.method["rows"] is None:
             told["rows"] = f"as many as keys have numbers for, where the table has about {total:,.0f}"
-        return {**told, **self.advice()}
+        facts = TableRelease._facts(self)
+        first = [name for name in ("DISPUTED", "guarantee") if name in facts]
+        late = [name for name in ("certificate", "ledger") if name in facts]
+        smooth = {"smooth": told.pop("smooth")} if "smooth" in told else {}
+        rest = {name: text for name, text in facts.items() if name not in (*first, *late)}
+        return {
+            **{name: facts[name] for name in first},
+            **told,
+            **rest,
+            **smooth,
+            **{name: facts[name] for name in late},
+        }
 
     def ask(self, query: Query) -> FreeAnswer:
         """What the rows answer, with an interval that includes the table's own error: free, predicted, not proven.
@@ -184,27 +204,28 @@ class SyntheticTable(TableRelease):
         made = rows_where(question.indices(self.rows), question, parts, count, wanted, shuffling(secure()))
         return question.read(Synthesis(made | question.rules.numbered(count, numbered)), self.mechanism).value
 
-    def _known(self) -> str:
+    def _smoothness(self) -> str:
+        """What is predicted of smooth queries beside others, where moments were measured."""
         measured = self._smooth if self.method.get("moments", True) else None
-        smooth = "" if measured is None else SmoothErrors.of(measured).words()
-        if self.method["type"] == "smooth-synthesis" or self.method.get("share") == "1":
-            return f"{smooth}; the rows were made for these, not for the shares of single values, and none is missing"
-        columns = len(self.question.levels)
-        among, pairs = columns * (columns - 1) // 2, len(self.measured)
-        known = f"every column was counted with noise, and {pairs} of {among} pairs of columns"
-        if among and not pairs:
-            known = (
-                "every column was counted with noise; the table is too small, or the budget too low, to measure pairs: "
-                "columns are independent of one another here, and nothing is known of their relations"
-            )
+        return "" if measured is None or self._smooth_alone else SmoothErrors.of(measured).words()
+
+    @property
+    def _smooth_alone(self) -> bool:
+        return bool(self.method["type"] == "smooth-synthesis" or self.method.get("share") == "1")
+
+    def _known(self) -> str:
+        if self._smooth_alone:
+            smooth = "" if self._smooth is None else f"{SmoothErrors.of(self._smooth).words()}; "
+            return f"{smooth}the rows were made for these, not for the shares of single values, and none is missing"
+        known = "every column was counted with noise"
         if "workload" in self.method:
             asked, told = len(self.method["workload"]), {one["query"] for one in self.method.get("answered", ())}
-            known += (
-                f"; so were {len(told):,} of the {asked:,} queries of the workload, and rows were weighted to fit them"
-            )
-        implied = "levels were merged and smoothed, and all other relations are those that these imply"
+            some = f"{len(told):,} of the {asked:,} queries" if len(told) < asked else f"all {asked:,} queries"
+            which = "so was the query" if asked == len(told) == 1 else f"so were {some}"
+            known += f"; {which} of the workload, and rows were weighted to fit"
+        implied = "levels were merged and smoothed, and relations that were not measured are those that these imply"
         persons = "" if self.question.identifier is None else PERSONS
-        return "; ".join(part for part in (known, persons, implied, smooth) if part)
+        return "; ".join(part for part in (known, persons, implied) if part)
 
     def compare(self, real: Source) -> Comparison:
         """How near the rows are to the real table (from `sfumato.read`), column by column and pair by pair.

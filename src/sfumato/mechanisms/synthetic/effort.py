@@ -27,9 +27,10 @@ from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
 from sfumato.mechanisms.synthetic.workload.mechanism import AT_ONCE as POOL
 from sfumato.mechanisms.synthetic.workload.mechanism import ROOM, WorkloadSynthesis
 from sfumato.mechanisms.synthetic.workload.rounds import MOST_ROUNDS
+from sfumato.privacy.guarantees import Approximate, Guarantee
 from sfumato.queries.synthetic import SyntheticRows
 
-__all__ = ["effort"]
+__all__ = ["DELTA", "effort", "pairs_with_delta"]
 
 # Seconds of one core, measured on tables of 8 to 400 columns and 10,000 to 10,000,000 rows: what every run takes, a
 # round of fitting for each pair of columns up to a whole tree, and how many rounds the last fit takes; a column, a
@@ -43,6 +44,7 @@ SETTLING, FEATURE, FITTING = 0.4, 2e-8, 20  # of moments: in all, a feature of a
 WALK = 4e-6  # a value of a row that is drawn given its person
 ANSWER = 8e-9  # of a workload: a row that a query is asked of
 GROUPS = 16  # of a column's levels at most, in pairs
+DELTA = 1e-6  # what is told of pairs where a pure budget has no delta
 
 
 class Named(Protocol):
@@ -58,6 +60,19 @@ def effort(mechanism: Named) -> Effort:
     return Effort() if measured is None else measured(mechanism)
 
 
+def pairs_with_delta(question: SyntheticRows, target: Guarantee) -> int | None:
+    """How many pairs the same epsilon would pay for with a delta of DELTA; None where the target is not pure."""
+    if target.takes_normal or question.good_for == "smooth":
+        return None
+    other = Approximate(target.parts()["epsilon"], DELTA)
+    columns = len(question.levels)
+    if question.person is None:
+        found = MarginalSynthesis(question, other).predicted(question.supposed_size)[1]
+    else:
+        found = PersonSynthesis(question, other).predicted(question.supposed_persons)[1]
+    return min(found, columns * (columns - 1) // 2)
+
+
 def _marginal(mechanism: MarginalSynthesis | PersonSynthesis) -> Effort:
     question = mechanism.query
     size, columns, made = question.supposed_size, len(question.levels), question.rows or question.supposed_size
@@ -71,7 +86,10 @@ def _marginal(mechanism: MarginalSynthesis | PersonSynthesis) -> Effort:
     counting = PASSES * _reading(question) + size * COUPLE * (couples + min(couples, MOST_PAIRS))
     seconds = fitting + choosing + counting + columns * (COLUMN + MADE * made)
     memory = 8 * (256 * couples + 6 * cells + (65_536 + 3 * made) * columns)
-    return Effort(seconds, max(1.0, memory / 1e6), _synthetic(question, noise, pairs, smooth=False))
+    numbers = _synthetic(question, noise, pairs, smooth=False)
+    more = pairs_with_delta(question, mechanism.target)
+    hint = {} if more is None or more <= pairs else {"pairs_with_delta": more}
+    return Effort(seconds, max(1.0, memory / 1e6), {**numbers, **hint})
 
 
 def _reading(question: SyntheticRows) -> float:
@@ -138,6 +156,9 @@ def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) 
     """The noise of a column in total variation, on average, and how many pairs are measured."""
     columns, room = len(question.levels), question.rules.room
     keys: dict[str, Number] = {"keys": room} if room is not None and question.rows is None else {}
+    most = question.schema.unit.rows
+    if most > 1 and question.schema.size is not None:
+        keys |= {"persons": question.schema.size, "rows_of_a_person": most}
     return keys | {
         "columns": columns, "size": question.supposed_size, "declared": question.schema.size is not None,
         "column_noise": noise, "pairs": pairs, "among": columns * (columns - 1) // 2, "smooth": smooth,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["fit", "steady", "tilted"]
+__all__ = ["ROUNDS", "WORK", "fit", "steady", "tilted"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def tilted(
     work: int = WORK,
     prior: Reals | None = None,
 ) -> tuple[Reals, Reals]:
-    """The tilt c and the weights, from a tilt to start at, after at most so many steps; `prior`: in place of equal ones.
+    """The tilt c and the weights, from a tilt to start at, after at most so many steps; `prior`: instead of equal ones.
 
     Where a prior weight is zero the weight is.
     """

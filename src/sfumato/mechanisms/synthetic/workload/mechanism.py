@@ -2,7 +2,8 @@ r"""A synthetic table that answers a workload: marginals first, then the questio
 
 Definition.  A fixed share of the budget measures questions of the workload, the rest marginals (`marginals/`).  Rows
 drawn from the model of the marginals, and some that it lacks and queries ask about (`seeds.py`), are weighted until
-they have the answers, and drawn again by these weights (`rounds.py`).  Columns and pairs are judged as others are, and so is the workload: its mean and its worst misfit.
+they have the answers, and drawn again by these weights (`rounds.py`).  Columns and pairs are judged as others are, and
+so is the workload: its mean and its worst misfit.
 
 Guarantee.   The target itself: parts are fixed fractions of it, and within a part every step is paid from what is left.
 Proof: docs/proofs/synthesis-workload.md.

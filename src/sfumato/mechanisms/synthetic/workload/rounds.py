@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.noise import Noise, Reach, noisy
-from sfumato.mechanisms.synthetic.smooth.fit import tilted
+from sfumato.mechanisms.synthetic.smooth.fit import ROUNDS, WORK, tilted
 from sfumato.mechanisms.synthetic.workload.seeds import Seeds
 from sfumato.queries.goals import UNIT, Batch, Goal
 from sfumato.randomness import Rng
@@ -35,7 +35,7 @@ FINE = 0.0015  # of the rows: the noise of an answer that the first rounds are p
 HIGHEST = 2**45  # the score of none, at most
 MOST_TOTAL = 2.0**40  # rows
 WORTH = 2000.0  # rows that the shape of the made ones is worth
-STEPS, WORK = 4, 10**8  # of fitting between rounds
+STEPS, BRIEFLY = 4, 10**8  # of fitting between rounds
 SURE = 2.0  # standard deviations of an answer that noise alone hardly reaches; it grows with the log of the numbers
 
 Reals = npt.NDArray[np.float64]
@@ -72,12 +72,12 @@ class Fitting:
             at += len(answer.shares)
         return np.asarray(found.T, dtype=np.float64)
 
-    def weights(self, features: Reals, *steps: int) -> Reals:
+    def weights(self, features: Reals, steps: int = ROUNDS, work: int = WORK) -> Reals:
         """Weights of rows with these features; the tilt is kept to start from, and before it seeds get theirs."""
         start = np.concatenate([self.tilt, np.zeros(len(features) - len(self.tilt))])
         wanted = np.concatenate([answer.shares for answer in self.answers])
         errors = np.concatenate([np.full(len(answer.shares), answer.deviation) for answer in self.answers])
-        self.tilt, weights = tilted(features, wanted, errors, WORTH, start, *steps, prior=self._prior(features))
+        self.tilt, weights = tilted(features, wanted, errors, WORTH, start, steps, work, self._prior(features))
         return weights
 
     def equal(self, rows: int) -> Reals:
@@ -154,7 +154,7 @@ def measured(
         left -= each * (choices * CHOOSING + len(chosen) * (1 - CHOOSING))
         if chosen:
             columns = np.concatenate([np.arange(ends[one.goal], ends[one.goal + 1]) for one in fitting.answers])
-            weights = fitting.weights(features[:, columns].T.astype(np.float64), STEPS, WORK)
+            weights = fitting.weights(features[:, columns].T.astype(np.float64), STEPS, BRIEFLY)
         if len(chosen) < allowed:
             if each >= left:
                 break

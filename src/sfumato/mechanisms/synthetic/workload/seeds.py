@@ -8,8 +8,9 @@ rows have, where that is more than noise (`rounds.py`).  Read are made rows and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +80,7 @@ def sown(goals: Sequence[Goal], columns: Sequence[Column], rules: Rules, pool: B
 
 def _lacking(goal: Goal, pool: Batch) -> Whole:
     """The numbers that fewer than FEW rows count for; none where queries do not say by values what counts."""
-    plain = all(isinstance(test, Between | OneOf) for test in tests_of(goal.query, goal.condition, pool.schema))
+    plain = all(type(test) in PASSING for test in tests_of(goal.query, goal.condition, pool.schema))
     if goal.query.kind not in SOWN or not plain:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(goal.sums(pool) < FEW * UNIT)
@@ -119,7 +120,7 @@ def _invented(
             held[name][left[good]] = some[good]
         fine[left[good]] = True
     changed = sum(_apart(columns[name], pool.columns[name][givers], some) for name, some in held.items())
-    order = np.lexsort([changed + 0.0, numbers])
+    order = np.lexsort([np.asarray(changed), numbers])
     order = order[fine[order]]
     starts = np.searchsorted(numbers[order], numbers[order])  # where the candidates of the same number begin
     kept = order[np.arange(len(order)) - starts < each]
@@ -161,27 +162,31 @@ def _drawn(column: Column, tests: Sequence[Test], pool: Batch, count: int, chanc
     anywhere = column.levels(chance.integers(column.points, size=count))
     if column.edges is not None:
         anywhere = np.array(column.edges, dtype=np.int64)[np.minimum(anywhere, column.valued - 1)]
-    spoken = [_spoken(column, test, count, chance) for test in tests]
+    spoken = [PASSING[type(test)](column, test, count, chance) for test in tests]
     if spoken:
         which = chance.integers(len(spoken), size=count)
         found = np.where(kind < SPOKEN, np.stack(spoken)[which, np.arange(count)], found)
     return np.where((kind >= SPOKEN) & (kind < ANY), anywhere, found)
 
 
-def _spoken(column: Column, test: Test, count: int, chance: np.random.Generator) -> Whole:
-    """Values that pass a test, any of them alike."""
-    if isinstance(test, OneOf):
-        fitting = places(column.space.labels or (), test.labels)
-        return chance.choice(np.array(fitting or [-1], dtype=np.int64), count)
-    assert isinstance(test, Between) and column.space.lattice is not None
-    low = column.space.lattice.low
+def _labelled(column: Column, test: OneOf, count: int, chance: np.random.Generator) -> Whole:
+    """Labels that a test names, any of them alike."""
+    return chance.choice(np.array(places(column.space.labels or (), test.labels) or [-1], dtype=np.int64), count)
+
+
+def _within(column: Column, test: Between, count: int, chance: np.random.Generator) -> Whole:
+    """Numbers between the ends of a test, any of them alike."""
+    low = 0 if column.space.lattice is None else column.space.lattice.low
     first, last = max(test.low - low, 0), min(test.high - low, column.points - 1)
     return chance.integers(first, last + 1, size=count) if first <= last else np.full(count, -1)
+
+
+PASSING: dict[type, Callable[[Column, Any, int, np.random.Generator], Whole]] = {OneOf: _labelled, Between: _within}
 
 
 def _apart(column: Column, one: Whole, other: Whole) -> npt.NDArray[np.float64]:
     """How far a value was changed: 1 at most."""
     if not column.ordered:
-        return (one != other).astype(np.float64)
+        return np.asarray(one != other, dtype=np.float64)
     near = np.abs(one - other) / column.points
-    return np.where((one < 0) != (other < 0), 1.0, near)
+    return np.asarray(np.where((one < 0) != (other < 0), 1.0, near), dtype=np.float64)

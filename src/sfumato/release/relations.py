@@ -1,0 +1,52 @@
+"""Which relations a synthetic table knows, and which queries of its workload its rows could not be given, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.cards import counted
+from sfumato.mechanisms.synthetic.effort import DELTA, pairs_with_delta
+from sfumato.privacy.guarantees import Guarantee
+from sfumato.queries.goals import UNIT, Batch
+from sfumato.queries.synthetic import SyntheticRows
+
+__all__ = ["relations", "unmet"]
+
+CLEARLY, LEAST = 4.0, 0.002  # scales of the noise, and a share of the rows: what is nearer counts as met
+NAMES = 3  # of queries in a sentence
+
+
+def relations(question: SyntheticRows, target: Guarantee, pairs: int) -> dict[str, str]:
+    """How many pairs of columns were measured, and how many a delta would have paid for; nothing of one column."""
+    columns = len(question.levels)
+    among = columns * (columns - 1) // 2
+    if not among:
+        return {}
+    known = f"{pairs:,} of {counted(among, 'pair')} of columns measured; the others are what these imply"
+    if not pairs:
+        known = "none: columns are independent of one another here; the table is too small, or the budget too low"
+    more = pairs_with_delta(question, target)
+    hint = f"; with a delta of {DELTA:g} up to {more:,} of {among:,} pairs" if more is not None and more > pairs else ""
+    return {"relations": known + hint}
+
+
+def unmet(question: SyntheticRows, rows: Mapping[str, npt.NDArray[np.int64]], method: Mapping[str, Any]) -> str | None:
+    """The queries whose measured answers the rows miss by far more than noise; None if there are none."""
+    told = {one["query"]: one for one in sorted(method.get("answered", ()), key=lambda one: -one["scale"])}
+    batch, total = Batch(rows, question.schema), float(method.get("total", 1.0))
+    missed = []
+    for place, one in sorted(told.items()):
+        made = question.goals[place].sums(batch) / (UNIT * max(1, batch.rows))
+        apart = np.abs(made - np.clip(one["shares"], 0.0, 1.0))
+        worst = int(apart.argmax())
+        if apart[worst] > CLEARLY * one["scale"] / total + LEAST:
+            shares = f"measured {one['shares'][worst]:.1%} of the rows, made {made[worst]:.1%}"
+            missed.append(f"{question.goals[place].query.name} ({shares})")
+    if not missed:
+        return None
+    shown = ", ".join(missed[:NAMES]) + (f" and {len(missed) - NAMES:,} more" if len(missed) > NAMES else "")
+    return f"{'a query' if len(missed) == 1 else 'queries'} of the workload that rows could not be given: {shown}"
