@@ -182,6 +182,25 @@ def test_rows_that_have_the_moments_stay_where_they_are_however_small_the_ball_t
         )
 
 
+def test_what_was_measured_precisely_is_met_by_rows_that_are_nearly_right():
+    """Rows are worth much then, and the measured moments as much more as their noise says."""
+    chance = np.random.default_rng(8)
+    hidden, own = chance.normal(size=(2, 8000, 1)), chance.normal(size=(8000, 4))
+    real, near = (
+        np.rint(50 + 15 * (np.sqrt(part) * hidden + np.sqrt(1 - part) * own)).clip(0, 100).astype(int)
+        for part, hidden in zip((0.34, 0.3), hidden, strict=True)
+    )
+    plan = SmoothSynthesis.plan([101] * 4, 8000, sf.Pure(1e3), blocks=("mean", "radius", "second"))
+    view, off, noisy = plan.measure(plan.box(real), seeded(1))
+    made, _ = joined(plan, view, off, noisy, near, 1e-4, 8000, chance)
+
+    def missed(rows):
+        seen = view.features(plan.box(rows), ("second",)).mean(axis=0) / features.QUANTUM
+        return float(np.linalg.norm(seen - noisy["second"]))
+
+    assert missed(made) < 0.3 * missed(near)
+
+
 def test_a_mean_beyond_a_column_s_own_values_is_reached():
     """Counts in which noise hid the few rows far out: the measured mean says that there are some."""
     chance = np.random.default_rng(7)

@@ -35,6 +35,7 @@ from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import noisy
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
 from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis
+from sfumato.mechanisms.synthetic.smooth.choose import WIDE
 from sfumato.mechanisms.synthetic.smooth.features import BLOCKS, Reals, View
 from sfumato.mechanisms.synthetic.smooth.joining import joined
 from sfumato.numeric import floor_float
@@ -51,6 +52,7 @@ __all__ = ["AT_ONCE", "JOINING", "JoinedSynthesis", "part_of_rows"]
 FEWEST = 3  # columns of numbers
 BESIDE = BLOCKS[:3]  # what is measured beside marginals, whose pairs hold the moments of higher degree
 MOSTLY, FEW = Fraction(1, 2), 10  # with a larger share, and of fewer numbers, moments know those better than the pairs
+BALANCED = 5.0  # width of the kernels whose errors they then balance: pairs know best what narrow ones feel
 # Noise of a count, as a part of the rows: below it marginals know the moments well enough, and lose by being moved.
 JOINING = 0.002
 COUNTING = Fraction(1, 8)  # of the share counts the rows, where their number is not public
@@ -245,15 +247,17 @@ def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -
     whole = _whole(query, target).for_rows * (1 if schema.fixed_size is not None else 1 - COUNTING)
     goal, numbers = _claim(target, whole * share), [column.points for column in query.levels if column.ordered]
 
-    def planned(blocks: tuple[str, ...] | None, goal: Guarantee) -> SmoothSynthesis:
+    def planned(blocks: tuple[str, ...] | None, goal: Guarantee, width: float = WIDE) -> SmoothSynthesis:
         return SmoothSynthesis.plan(
-            numbers, rows, goal, adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks
+            numbers, rows, goal, adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks, width=width
         )
 
     plan = planned(None, goal)
     if MOSTLY < share < 1 and len(numbers) < FEW:  # what moments alone would measure, up to the pairs
-        wanted = planned(None, _claim(target, whole)).design.blocks
-        plan = planned(tuple(block for block in wanted if block in BLOCKS[: len(BESIDE) + 1]), goal)
+        wanted = set(planned(None, _claim(target, whole)).design.blocks)
+        if "second" in wanted:  # from which, with pairs of columns, the radial ones follow nearly
+            wanted.discard("radial")
+        plan = planned(tuple(block for block in BLOCKS[: len(BESIDE) + 1] if block in wanted), goal, BALANCED)
     elif share < 1 and not set(plan.design.blocks) <= set(BESIDE):
         plan = planned(BESIDE, goal)
     assert plan.guarantee().implies(goal)

@@ -51,12 +51,13 @@ def joined(
     actual = np.concatenate([np.full(noisy[block].size, plan.errors[block]) for block in noisy])
     goals = np.concatenate(list(noisy.values()))
     scatter = features.std(axis=1)
-    believed = np.hypot(actual, FLOOR * scatter)
     held = mean.size + 1  # means and radius: believed before, better than what was measured
     missed = [*(mean - points.mean(axis=0)) / view.reach, (square - _square(points)) / view.width]
     goals[:held] = features[:held].mean(axis=1) + missed
     worth = _worth(features, goals, actual, scatter, held, known)
-    believed[:held] = HELD * np.minimum(actual, scatter)[:held] * np.sqrt(WORTH / worth)  # held all the same
+    spared = np.sqrt(WORTH / worth)  # what is held, and what rows cannot meet, is the same whatever they are worth
+    believed = np.hypot(actual, FLOOR * scatter * spared)
+    believed[:held] = HELD * np.minimum(actual, scatter)[:held] * spared
     weights = steady(features, goals, believed, STANDING * len(made), worth)
     chosen = balanced(features[:held], weights, count, chance)
     return made[chosen], chosen

@@ -67,16 +67,20 @@ class SmoothSynthesis:
         rows_per_unit: int = 1,
         points: int = POINTS,
         blocks: tuple[str, ...] | None = None,
+        width: float = WIDE,
     ) -> SmoothSynthesis:
-        """The design with the least predicted error; `rows` is public, or was released before."""
+        """The design with the least predicted error; `rows` is public, or was released before.
+
+        Blocks share the budget so that errors are least for kernels of `width`: means and radius get more if wide.
+        """
         _check(sizes, rows, target, rows_per_unit, points, blocks)
         exchanged = isinstance(adjacency or Replace(), Replace)
         made = []
         if not target.counts_rho and target.pure_within() > 0:
-            made.append(pure_design(len(sizes), rows, target.pure_within(), rows_per_unit, exchanged, blocks))
+            made.append(pure_design(len(sizes), rows, target.pure_within(), rows_per_unit, exchanged, blocks, width))
         if target.takes_normal:
             for design in (normal_design, box_design):
-                made.append(design(len(sizes), rows, target, rows_per_unit, exchanged, blocks))
+                made.append(design(len(sizes), rows, target, rows_per_unit, exchanged, blocks, width))
         plans = [cls(tuple(sizes), rows, target, design, points) for design in made]
         return min(plans, key=lambda plan: plan.predicted(WIDE) / (BALL if plan.design.center else 1.0))
 
