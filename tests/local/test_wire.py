@@ -67,7 +67,7 @@ def test_a_relay_keeps_a_name_for_each_report():
         (b"", "truncated: 0 bytes"),
         (MESSAGE[:47], "truncated"),
         (b"JUNK" + MESSAGE[4:], "does not begin with SFLR"),
-        (MAGIC + b"\x03\x00" + MESSAGE[6:], "version 3 is unknown"),
+        (MAGIC + b"\x04\x00" + MESSAGE[6:], "version 4 is unknown"),
         (MAGIC + b"\x02\x00" + MESSAGE[6:], "version differs: the batch is of version 2"),
         (MESSAGE[:6] + b"\x80\x00" + MESSAGE[8:], "flags 0x80 are unknown"),
         (MESSAGE[:-1], "length differs: 3 reports of 1 bytes were announced, 2 bytes arrived"),

@@ -1,5 +1,5 @@
 """The command line: `sfumato draft | check | extent | preview | publish | synthesize | more | sanitize | show |
-explain | ledger | audit`, `collect | merge | estimate` for local reports, and `epsilon` for accounting.
+explain | ledger | audit`, `key | relay | collect | merge | estimate` for local reports, and `epsilon` for accounting.
 """
 
 from sfumato.cli.app import main

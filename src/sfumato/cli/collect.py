@@ -14,9 +14,10 @@ from sfumato.cli.console import print_json, progress_bar, say
 from sfumato.errors import ParameterError, ReportError, SchemaError, SfumatoError
 from sfumato.local.client.binding import UNBOUND
 from sfumato.local.client.wire import HEADER, MAGIC, header_of
-from sfumato.local.collection.collector import REASONS, Collector, Receipt
+from sfumato.local.collection.collector import REASONS, UNOPENED, Collector, Receipt
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.feeds import add_file
+from sfumato.local.collection.journal import THIN
 from sfumato.visible import visible
 
 if TYPE_CHECKING:
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "merge", "opened", "run"]
 
-IDLE = {"repeated batch", "repeated report", "closed round", "no report"}  # refusals that honest senders meet, too
+IDLE = {
+    "repeated batch",
+    "repeated report",
+    "closed round",
+    "no report",
+    UNOPENED,
+    THIN,
+}  # refusals that honest senders meet, too
+THINNED = "counted, but too small to hide a report as declared,"
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".duckdb", ".ddb", ".db")
 
 
@@ -37,6 +46,7 @@ class Options:
     round: str | None
     close: bool
     forget: bool
+    key: Path | None = None
 
 
 def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -> None:
@@ -46,7 +56,7 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     if not files and not options.close:
         raise ParameterError("name files to collect from, or give --close to end a round")
     _usable(files, options.column)
-    collector = opened(declaration, options.journal, made=bool(files))
+    collector = opened(declaration, options.journal, made=bool(files), key=_key(declaration, files, options.key))
     if options.close and collector.collection.bound:
         collector.collection.address(options.round)  # a round that there is not is named before anything is counted
     found = _collected(collector, files, options, quiet=as_json)
@@ -59,7 +69,13 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     _complain(collector, found)
 
 
-def opened(declaration: Path, journal: Path | None, *, made: bool = True) -> Collector:
+def _key(declaration: Path, files: list[Path], given: Path | None) -> Path | None:
+    """The file of the private key: what was given, or the one beside the declaration, if there are reports to open."""
+    beside = declaration.with_suffix(".key")
+    return given if given is not None or not files or not beside.is_file() else beside
+
+
+def opened(declaration: Path, journal: Path | None, *, made: bool = True, key: Path | None = None) -> Collector:
     """The collector of a declared collection, with its journal `made` if it is missing, or refused.
 
     Reports in place of a declaration are recognized and named.
@@ -75,7 +91,7 @@ def opened(declaration: Path, journal: Path | None, *, made: bool = True) -> Col
     collection, place = Collection.read(declaration), journal or declaration.with_suffix(".journal")
     if not made and not place.exists():
         raise SchemaError(f"nothing was collected yet: there is no journal {place}; run sfumato collect first")
-    return Collector(collection, place)
+    return Collector(collection, place, key=None if collection.key is None else key)
 
 
 def merge(declaration: Path, whole: Path, pieces: list[Path], as_json: bool) -> None:
@@ -180,7 +196,8 @@ def _show(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
         known = sum(receipt.before for receipt in receipts)
         parts = [f"{_accepted(receipts):,} reports counted" if receipts else "the file is empty"]
         parts += [f"{known:,} messages known already"] if known else []
-        parts += [f"refused {count:,} {REASONS[reason]}: {reason}" for reason, count in _refused(receipts).items()]
+        parts += [f"{THINNED if reason == THIN else 'refused'} {count:,} {REASONS[reason]}: {reason}"
+                  for reason, count in _refused(receipts).items()]  # fmt: skip
         say(f"{path}: " + "; ".join(parts))
     for state in collector.journal.rounds() or (collector.state,):
         ended = ", closed" if state.closed else ""

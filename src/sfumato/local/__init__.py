@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.local.collection.doors import collect, estimate
     from sfumato.local.collection.estimates import Estimate, load_estimate
     from sfumato.local.collection.feeds import add_file
+    from sfumato.local.collection.keys import Key, new_key
     from sfumato.local.collection.suspicions import Suspicion
     from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, conducted
     from sfumato.local.interactive.participant import Participant
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from sfumato.local.questions import QUESTIONS, Marginals, Ranges, Sets
     from sfumato.local.questions.longitudinal import Diary, Longitudinal
     from sfumato.local.questions.reading import Reading
+    from sfumato.local.relay.limit import Limit
+    from sfumato.local.relay.relay import Relay
     from sfumato.randomness import secure, seeded
 
 _HOMES = {
@@ -78,6 +81,7 @@ _HOMES = {
     "sfumato.local.collection.doors": ("collect", "estimate"),
     "sfumato.local.collection.estimates": ("Estimate", "load_estimate"),
     "sfumato.local.collection.feeds": ("add_file",),
+    "sfumato.local.collection.keys": ("Key", "new_key"),
     "sfumato.local.interactive.interaction": ("Interaction", "Transcript", "Turn", "conducted"),
     "sfumato.local.interactive.participant": ("Participant",),
     "sfumato.local.interactive.quantiles": ("QuantileSearch",),
@@ -93,6 +97,8 @@ _HOMES = {
     "sfumato.local.questions": ("QUESTIONS", "Marginals", "Ranges", "Sets"),
     "sfumato.local.questions.longitudinal": ("Diary", "Longitudinal"),
     "sfumato.local.questions.reading": ("Reading",),
+    "sfumato.local.relay.limit": ("Limit",),
+    "sfumato.local.relay.relay": ("Relay",),
     "sfumato.randomness": ("secure", "seeded"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -116,6 +122,8 @@ __all__ = [
     "Hybrid",
     "Hypercube",
     "Interaction",
+    "Key",
+    "Limit",
     "LocalHashing",
     "LocalLaplace",
     "LocalProtocol",
@@ -132,6 +140,7 @@ __all__ = [
     "Rappor",
     "Reading",
     "Receipt",
+    "Relay",
     "SampledCoordinates",
     "Sets",
     "SquareWave",
@@ -157,6 +166,7 @@ __all__ = [
     "least_mean_variance",
     "load_estimate",
     "mutual_information",
+    "new_key",
     "optimal_channel",
     "randomized",
     "rank",

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from sfumato.records import canonical, sha256
 
-__all__ = ["BOUND", "UNBOUND", "Address", "address", "declared_digest", "texts"]
+__all__ = ["BOUND", "SEALED", "UNBOUND", "Address", "address", "declared_digest", "texts"]
 
-UNBOUND, BOUND = 1, 2  # versions of the wire format: the protocol alone, or its collection and round
+UNBOUND, BOUND, SEALED = 1, 2, 3  # versions of the wire format: the protocol alone, its collection and round, sealed
 BYTES = 16
 
 
@@ -46,6 +46,6 @@ def declared_digest(record: dict[str, object]) -> str:
     return sha256(canonical(texts({name: part for name, part in record.items() if name != "digest"})))
 
 
-def address(digest: str, round: str) -> Address:
+def address(digest: str, round: str, version: int = BOUND) -> Address:
     """What messages of a round of a collection carry."""
-    return Address(BOUND, hashlib.sha256(bytes.fromhex(digest) + round.encode()).digest()[:BYTES])
+    return Address(version, hashlib.sha256(bytes.fromhex(digest) + round.encode()).digest()[:BYTES])

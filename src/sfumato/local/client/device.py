@@ -77,11 +77,6 @@ class Joined(Declared, Protocol):
         """What it is called."""
         ...
 
-    @property
-    def rounds(self) -> tuple[str, ...]:
-        """The names of its rounds."""
-        ...
-
 
 class Device:
     """One owner's part in a collection; devices of several collections share `state`, and with it the budget.
@@ -179,6 +174,8 @@ class Device:
         protocol, most = self.collection.protocol, self.collection.most
         claim = protocol.guarantee().words().format(unit="any other value its owner might have had")
         lines = [f"Each report holds {protocol.words()}, and nothing else.", f"The promise of one report: {claim}."]
+        if self.collection.key is not None:
+            lines.append("It is sealed: whoever carries it sees that a report was sent, and cannot read it.")
         rounds = len(self.collection.rounds)
         if most is not None:
             lines.append(

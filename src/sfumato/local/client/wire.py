@@ -3,6 +3,7 @@
 A batch names what it belongs to (`binding`), so that reports are read with the parameters that they were made with and
 counted where they were meant to be, and itself by sixteen random bytes, so that a copy is recognized.  Those bytes are
 drawn afresh for each batch and tied to nothing else.  A relay that joins batches keeps the names as one token a report.
+In a sealed batch (`sealing`) each record is a token and a report that only the collector can read.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, ReportError
-from sfumato.local.client.binding import BOUND, UNBOUND, Address
+from sfumato.local.client.binding import BOUND, SEALED, UNBOUND, Address
 from sfumato.local.client.randomized import Randomized
+from sfumato.local.client.sealing import SEAL, context, sealed
 from sfumato.local.protocols.protocol import LocalProtocol, Reports
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "encode_batch",
     "header_of",
     "join",
+    "packed",
+    "rows_of",
 ]
 
 MAGIC = b"SFLR"
@@ -38,6 +42,11 @@ HEADER = struct.Struct("<4sHH16s16sQ")  # magic, version, flags, what it belongs
 TOKENS = 1  # flag: sixteen bytes before each report
 NAME = 16  # bytes of a batch's name and of a token
 MOST = 1 << 40  # reports in one batch
+HOW = {
+    UNBOUND: "names its protocol alone",
+    BOUND: "belongs to a round of a collection and is not sealed",
+    SEALED: "is sealed to a collector",
+}
 
 
 class Declared(Protocol):
@@ -68,6 +77,16 @@ class Declared(Protocol):
         """What it is told from others by."""
         ...
 
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        """The names of its rounds."""
+        ...
+
+    @property
+    def key(self) -> str | None:
+        """The public key that its reports are sealed to."""
+        ...
+
     def address(self, round: str | None = None) -> Address:
         """What messages of a round carry; a collection of one round needs no name."""
         ...
@@ -96,6 +115,8 @@ class Header:
 
     def width(self, protocol: LocalProtocol) -> int:
         """The bytes of one record."""
+        if self.address.version == SEALED:
+            return protocol.report_bytes + NAME + SEAL
         return protocol.report_bytes + (NAME if self.flags & TOKENS else 0)
 
 
@@ -115,13 +136,23 @@ def encode_batch(
     name = os.urandom(NAME) if name is None else name
     if len(name) != NAME:
         raise ParameterError(f"name must have {NAME} bytes, got {len(name)}")
-    payload, flags = protocol.encode(reports.reports), 0
+    if to.version == SEALED and tokens is None:
+        tokens = np.frombuffer(os.urandom(NAME * len(reports)), dtype=np.uint8).reshape(len(reports), NAME)
+    payload = protocol.encode(reports.reports)
     if tokens is not None:
         if tokens.shape != (len(reports), NAME):
             raise ParameterError(f"tokens must have the shape ({len(reports)}, {NAME}), got {tokens.shape}")
         body = np.frombuffer(payload, dtype=np.uint8).reshape(len(reports), protocol.report_bytes)
-        payload, flags = np.hstack([tokens.astype(np.uint8), body]).tobytes(), TOKENS
-    return HEADER.pack(MAGIC, to.version, flags, to.binding, name, len(reports)) + payload
+        payload = np.hstack([tokens.astype(np.uint8), body]).tobytes()
+    if to.version == SEALED:
+        payload = _sealed(source, round, payload, len(reports))
+    return packed(to, name, len(reports), payload, tokens is not None)
+
+
+def packed(to: Address, name: bytes, count: int, payload: bytes, tokens: bool = True) -> bytes:
+    """A header and the records behind it."""
+    flags = TOKENS if tokens and to.version != SEALED else 0
+    return HEADER.pack(MAGIC, to.version, flags, to.binding, name, count) + payload
 
 
 def decode_batch(source: LocalProtocol | Declared, message: bytes, round: str | None = None) -> Batch:
@@ -135,21 +166,28 @@ def decode_batch(source: LocalProtocol | Declared, message: bytes, round: str | 
 
 def batch_of(protocol: LocalProtocol, head: Header, message: bytes) -> Batch:
     """The batch behind a header that belongs here."""
-    width, body = head.width(protocol), message[HEADER.size :]
-    if head.count > MOST or len(body) != head.count * width:
-        raise ReportError(
-            f"length differs: {head.count} reports of {width} bytes were announced, {len(body)} bytes arrived; "
-            "the message is truncated or too long"
-        )
-    tokens = None
+    if head.address.version == SEALED:
+        raise ReportError("the batch is sealed: a collector that holds the key reads it")
+    table, tokens = rows_of(protocol, head, message), None
     if head.flags & TOKENS:
-        table = np.frombuffer(body, dtype=np.uint8).reshape(head.count, width)
-        tokens, body = table[:, :NAME].copy(), table[:, NAME:].tobytes()
+        tokens, table = table[:, :NAME].copy(), table[:, NAME:]
+    body = table.tobytes()
     reports = protocol.decode(body)
     wrong = int(np.count_nonzero(~protocol.valid(reports))) if head.count else 0
     if wrong:
         raise ReportError(f"reports out of range: {wrong} of {head.count} cannot have been sent by {protocol.name}")
     return Batch(head.name, reports, tokens)
+
+
+def rows_of(protocol: LocalProtocol, head: Header, message: bytes) -> npt.NDArray[np.uint8]:
+    """The records behind a header that belongs here, as they are."""
+    width, size = head.width(protocol), len(message) - HEADER.size
+    if head.count > MOST or size != head.count * width:
+        raise ReportError(
+            f"length differs: {head.count} reports of {width} bytes were announced, {size} bytes arrived; "
+            "the message is truncated or too long"
+        )
+    return np.frombuffer(message, dtype=np.uint8, offset=HEADER.size).reshape(head.count, width)
 
 
 def header_of(message: bytes) -> Header:
@@ -159,10 +197,10 @@ def header_of(message: bytes) -> Header:
     magic, version, flags, binding, name, count = HEADER.unpack_from(message)
     if magic != MAGIC:
         raise ReportError(f"message does not begin with {MAGIC.decode()}: these are no reports")
-    if version not in (UNBOUND, BOUND):
-        raise ReportError(f"version {version} is unknown; this reads versions {UNBOUND} and {BOUND}")
-    if flags & ~TOKENS:
-        raise ReportError(f"flags {flags:#x} are unknown; this reads versions {UNBOUND} and {BOUND}")
+    if version not in (UNBOUND, BOUND, SEALED):
+        raise ReportError(f"version {version} is unknown; this reads versions {UNBOUND}, {BOUND} and {SEALED}")
+    if flags & ~(TOKENS if version != SEALED else 0):
+        raise ReportError(f"flags {flags:#x} are unknown; this reads versions {UNBOUND}, {BOUND} and {SEALED}")
     return Header(Address(version, binding), flags, name, count)
 
 
@@ -183,11 +221,20 @@ def _addressed(source: LocalProtocol | Declared, round: str | None) -> tuple[Loc
     return source.protocol, source.address(round)
 
 
+def _sealed(source: LocalProtocol | Declared, round: str | None, payload: bytes, count: int) -> bytes:
+    """Each record sealed for itself."""
+    if isinstance(source, LocalProtocol) or source.key is None:
+        raise ParameterError("only a collection that declares a key has sealed reports")
+    info = context(source.digest, source.rounds[0] if round is None else round)
+    width = len(payload) // max(1, count)
+    return b"".join(sealed(payload[i * width : (i + 1) * width], source.key, info) for i in range(count))
+
+
 def _elsewhere(found: Address, wanted: Address, protocol: LocalProtocol) -> str:
     if found.version != wanted.version:
-        how = "names its protocol alone" if found.version == UNBOUND else "belongs to a round of a collection"
+        how = HOW[found.version]
         return f"version differs: the batch is of version {found.version}, which {how}; {wanted.version} is read here"
-    if wanted.version == BOUND:
+    if wanted.version != UNBOUND:
         return (
             f"collection differs: the batch was made for {found.binding.hex()}, this round is {wanted.binding.hex()}; "
             "it belongs to another collection, another version of this one, or another round"

@@ -8,20 +8,35 @@ relay that shuffles and keeps silent.  Proof: docs/proofs/accounting-shuffling.m
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 
 from sfumato.accounting.blankets import Blanket, Kind
 from sfumato.accounting.shuffling import shuffled
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.local.collection.journal import THIN
 from sfumato.local.protocols import GeneralizedResponse, LocalHashing, SubsetSelection
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.protocols.unary import Unary
 from sfumato.local.questions.mapped import Mapped
 from sfumato.privacy.guarantees import Approximate
 
-__all__ = ["central"]
+__all__ = ["central", "together"]
 
 MOST_LOCAL = 30.0  # beyond it the general bound says nothing
+
+
+def together(batch: int | None, reports: int, refused: Mapping[str, int]) -> int:
+    """How many reports of a round are certain to have been shuffled with any one: those of the smallest batch.
+
+    A round whose batches leave one by one hides a report among those of its own batch alone, not among all.
+    """
+    if refused.get(THIN):
+        raise UnsupportedQuery(
+            f"{refused[THIN]:,} batches had fewer good reports than were declared to leave together; what one report "
+            "cost holds all the same"
+        )
+    return reports if batch is None else min(batch, reports)
 
 
 @lru_cache(maxsize=64)

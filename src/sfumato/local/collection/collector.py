@@ -15,22 +15,28 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, ReportError
-from sfumato.local.client.binding import UNBOUND, Address
-from sfumato.local.client.wire import HEADER, MAGIC, Batch, batch_of, decode_batch, header_of
+from sfumato.local.client.binding import SEALED, UNBOUND, Address
+from sfumato.local.client.sealing import context
+from sfumato.local.client.wire import HEADER, MAGIC, NAME, Batch, Header, batch_of, decode_batch, header_of, rows_of
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate
-from sfumato.local.collection.journal import CLOSED, REPEATED, Folded, Incoming, Journal
+from sfumato.local.collection.journal import CLOSED, REPEATED, THIN, Folded, Incoming, Journal
 from sfumato.local.collection.rounds import Round
 from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
-__all__ = ["REASONS", "Collector", "Receipt"]
+if TYPE_CHECKING:
+    from sfumato.local.collection.keys import Key
 
+__all__ = ["REASONS", "UNOPENED", "Collector", "Receipt"]
+
+UNOPENED = "unopened report"  # sealed to somebody else, or junk
 WORTHWHILE = 1 << 16  # reports from which loading and compiling, seconds once a process, pays
 
 REASONS = {  # what is refused, and whether it is counted in reports or in messages
@@ -39,12 +45,15 @@ REASONS = {  # what is refused, and whether it is counted in reports or in messa
     "another protocol": "messages",
     "another collection": "messages",
     "too many reports": "messages",
+    "too few reports": "messages",
     "wrong length": "messages",
     "out of range": "messages",
     REPEATED: "messages",
     CLOSED: "messages",
     "repeated report": "reports",
     "no report": "reports",
+    UNOPENED: "reports",
+    THIN: "batches",
 }
 
 
@@ -62,23 +71,37 @@ class Collector:
     """A collection and its journal; `path` is the journal's file, made if missing.
 
     `most` limits the reports of one message.  Where devices send by themselves it is 1, so that nobody votes twice in
-    one message; a relay joins many.
+    one message; a relay joins many.  A collection that declares a batch has none that are smaller.  `key` opens sealed
+    reports: the private one that belongs to the declared one, or its file; merging and estimating need none.
     """
 
-    __slots__ = ("_addresses", "_key", "collection", "journal", "most")
+    __slots__ = ("_addresses", "_key", "_opener", "collection", "journal", "most")
 
-    def __init__(self, collection: Collection, path: str | os.PathLike[str], most: int | None = None) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        path: str | os.PathLike[str],
+        most: int | None = None,
+        key: Key | str | os.PathLike[str] | None = None,
+    ) -> None:
         self.collection, self.most = collection, most
+        self._opener = None if key is None else _opener(collection, key)
         self._key = bytes.fromhex(collection.digest)
         self._addresses = collection.addresses()
         names = collection.rounds if collection.bound else ()
         self.journal = Journal.open(path, collection.digest, collection.protocol.cells, names)
 
     @classmethod
-    def open(cls, declaration: str | Path, path: str | Path | None = None, most: int | None = None) -> Collector:
+    def open(
+        cls,
+        declaration: str | Path,
+        path: str | Path | None = None,
+        most: int | None = None,
+        key: Key | str | os.PathLike[str] | None = None,
+    ) -> Collector:
         """The collector of a declared collection; the journal lies beside it unless `path` says where."""
         source = Path(declaration)
-        return cls(Collection.read(source), source.with_suffix(".journal") if path is None else path, most)
+        return cls(Collection.read(source), source.with_suffix(".journal") if path is None else path, most, key)
 
     def __repr__(self) -> str:
         return f"Collector({self.collection.name!r}, {str(self.journal.path)!r})"
@@ -110,6 +133,8 @@ class Collector:
         This is the door for tables that were collected elsewhere: no tokens, so only the name is recognized again.
         """
         protocol = self.collection.protocol
+        if self.collection.key is not None:
+            raise CollectionError(f"reports of {self.collection.name!r} are sealed, and those of a table are not")
         named = self._addresses[self.collection.address(round)]
         total, reports, wrong = np.zeros(protocol.cells, dtype=np.int64), 0, 0
         for values, counts, unreadable in pieces:
@@ -119,7 +144,7 @@ class Collector:
             wrong += unreadable + int(counts[~good].sum())
         refused = {"no report": wrong} if wrong else {}
         mark = self._mark(name.encode())
-        (folded,) = self.journal.fold([Incoming(mark, (), lambda _: (reports, total), refused, named)])
+        (folded,) = self.journal.fold([Incoming(mark, (), lambda _: (reports, total), refused, named, self._least)])
         return _receipt(folded)
 
     def merge(self, other: Collector) -> Receipt:
@@ -158,8 +183,13 @@ class Collector:
             named = self._addresses.get(head.address)
             if self.most is not None and head.count > self.most:
                 raise ReportError(f"too many reports: {head.count} in one message, at most {self.most} are taken here")
-            known = head.address in self._addresses
-            batch = batch_of(protocol, head, held) if known else decode_batch(self.collection, held, self._any())
+            if named is None and head.address not in self._addresses:
+                decode_batch(self.collection, held, self._any())
+            if head.count < self._least:
+                raise ReportError(
+                    f"too few reports: {head.count} in one message, and {self._least} are declared to leave together"
+                )
+            batch, refused = self._batch(head, held, named)
         except ReportError as error:
             return Receipt(0, {self.reason_for(held): 1}, words=str(error))
         names, first, copies = _names(batch)
@@ -170,8 +200,33 @@ class Collector:
             fresh = whole - _tally(protocol, batch.reports[first[replays]]) if len(replays) else whole
             return len(reports) - len(replays), fresh
 
-        refused = {"repeated report": len(copies)} if len(copies) else {}
-        return Incoming(self._mark(batch.name), [self._mark(name) for name in names], settle, refused, named)
+        refused |= {"repeated report": len(copies)} if len(copies) else {}
+        marks = [self._mark(name) for name in names]
+        return Incoming(self._mark(batch.name), marks, settle, refused, named, self._least)
+
+    @property
+    def _least(self) -> int:
+        return self.collection.batch or 0
+
+    def _batch(self, head: Header, message: bytes, round: str | None) -> tuple[Batch, dict[str, int]]:
+        """The reports of a message, and how many of a sealed one are none: nobody could see that before."""
+        protocol = self.collection.protocol
+        if head.address.version != SEALED or round is None:
+            return batch_of(protocol, head, message), {}
+        if self._opener is None:
+            raise CollectionError(
+                f"reports of {self.collection.name!r} are sealed; give the file of its private key to open them"
+            )
+        info, rows = context(self.collection.digest, round), rows_of(protocol, head, message)
+        width = protocol.report_bytes + NAME
+        opened = [self._opener.open(row.tobytes(), info) for row in rows]
+        good = [record for record in opened if record is not None]
+        table = np.frombuffer(b"".join(good), dtype=np.uint8).reshape(len(good), width)
+        reports = protocol.decode(table[:, NAME:].tobytes())
+        valid = protocol.valid(reports) if len(reports) else np.zeros(0, dtype=np.bool_)
+        counts = {UNOPENED: len(rows) - len(good), "no report": len(good) - int(valid.sum())}
+        batch = Batch(head.name, reports[valid], table[valid, :NAME].copy())
+        return batch, {reason: count for reason, count in counts.items() if count}
 
     def _any(self) -> str | None:
         """Some round, to say what messages of this collection carry."""
@@ -195,6 +250,8 @@ class Collector:
             return "another protocol" if head.address.version == UNBOUND else "another collection"
         if self.most is not None and head.count > self.most:
             return "too many reports"
+        if head.count < self._least:
+            return "too few reports"
         whole = HEADER.size + head.count * head.width(self.collection.protocol)
         return "wrong length" if len(message) != whole else "out of range"
 
@@ -245,10 +302,22 @@ def _names(batch: Batch) -> tuple[list[bytes], Places, Places]:
     return [held[i : i + 16] for i in range(0, len(held), 16)], first, order[~fresh]
 
 
+def _opener(collection: Collection, key: Key | str | os.PathLike[str]) -> Key:
+    """The private key of the collection; that of another one is refused."""
+    from sfumato.local.collection.keys import Key  # cryptography: only where reports are sealed
+
+    found = key if isinstance(key, Key) else Key.read(key)
+    if collection.key != found.public:
+        declares = "declares no key" if collection.key is None else f"declares the key {collection.key[:12]}"
+        raise CollectionError(f"{collection.name!r} {declares}, and this is that of {found.public[:12]}; give its own")
+    return found
+
+
 def _receipt(folded: Folded) -> Receipt:
     if folded.before:
         words = f"this message is known already: {folded.accepted:,} reports, not counted again"
     else:
-        refused = ", ".join(f"{count:,} {reason}" for reason, count in folded.refused.items())
+        refused = ", ".join(f"{count:,} {reason}" for reason, count in folded.refused.items() if reason != THIN)
         words = f"{folded.accepted:,} reports counted" + (f"; refused: {refused}" if refused else "")
+        words += "; fewer than are declared to be shuffled together" if THIN in folded.refused else ""
     return Receipt(folded.accepted, folded.refused, folded.before, words)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
-from sfumato.local.client.binding import UNBOUND, Address, address, declared_digest, texts
+from sfumato.local.client.binding import BOUND, SEALED, UNBOUND, Address, address, declared_digest, texts
+from sfumato.local.client.sealing import checked_key
 from sfumato.local.interactive.quantiles import Threshold
 from sfumato.local.interactive.strings import Prefixes
 from sfumato.local.protocols.protocol import LocalProtocol, whole_from
@@ -28,10 +29,13 @@ from sfumato.records import digest, readable
 __all__ = ["FORMAT", "Collection"]
 
 FORMAT = "sfumato-collection/3"
+WITH_RELAY = "sfumato-collection/4"  # the same with a part `key` or `batch`
 EARLIER = "sfumato-collection/1"  # its messages name the protocol alone, and its rounds are counted
 WITH_OTHER = "sfumato-collection/2"  # the same with a part `other`
+FORMATS = (EARLIER, WITH_OTHER, FORMAT, WITH_RELAY)
 LONGEST = 200  # characters of a name
 MOST_ROUNDS = 10_000
+MOST_REPORTS = 10**9
 CHANNELS: dict[str, type[Threshold | Prefixes]] = {kind.name: kind for kind in (Threshold, Prefixes)}
 
 
@@ -43,7 +47,8 @@ class Collection:
     refused where it is.  `rounds` are the names of all rounds there will be, such as days; a report counts in its own
     round alone.  `most`: owners randomize at most so many different values and answer from those ever after; without it
     they answer every round afresh.  `salt` tells collections apart that are declared alike.  `bound` is false of
-    collections that were declared before messages named them (formats 1 and 2).
+    collections that were declared before messages named them (formats 1 and 2).  `key` is the public key that reports
+    are sealed to, and `batch` the least number of reports that a relay shuffles and sends on together.
 
     >>> from sfumato.local.protocols import GeneralizedResponse
     >>> pets = Collection("pets", GeneralizedResponse.calibrate(3, Pure(1.0)), ("cat", "dog", "other"))
@@ -60,6 +65,8 @@ class Collection:
     most: int | None = None
     salt: str = ""
     bound: bool = True
+    key: str | None = None
+    batch: int | None = None
 
     def __post_init__(self) -> None:
         if not (_text(self.name) and 0 < len(self.name.strip()) <= LONGEST):
@@ -85,6 +92,12 @@ class Collection:
                 raise ParameterError(f"{part} must be a text of at most {LONGEST} characters")
         if self.most is not None and not (type(self.most) is int and 1 <= self.most <= len(self.rounds)):
             raise ParameterError(f"most must be a number of values from 1 to that of the rounds, got {self.most!r}")
+        if self.key is not None:
+            checked_key(self.key)
+        if self.batch is not None and not (type(self.batch) is int and 2 <= self.batch <= MOST_REPORTS):
+            raise ParameterError(f"batch must be a number of reports from 2 to {MOST_REPORTS:,}, got {self.batch!r}")
+        if not self.bound and (self.key is not None or self.batch is not None):
+            raise ParameterError("key and batch belong to collections whose messages name them")
 
     @property
     def digest(self) -> str:
@@ -103,14 +116,18 @@ class Collection:
         named = self.rounds[0] if round is None else round
         if named not in self.rounds:
             raise ParameterError(f"{self.name!r} declares no round {round!r}; {_listed(self.rounds)}")
-        return address(self.digest, named)
+        return address(self.digest, named, self._wire)
 
     def addresses(self) -> dict[Address, str | None]:
         """The round of each of the addresses that messages can carry; none where rounds are counted."""
         if not self.bound:
             return {self.address(): None}
         digest = self.digest  # of all terms, once
-        return {address(digest, name): name for name in self.rounds}
+        return {address(digest, name, self._wire): name for name in self.rounds}
+
+    @property
+    def _wire(self) -> int:
+        return BOUND if self.key is None else SEALED
 
     def against(self, other: Collection) -> str:
         """How another collection differs from this one, in words."""
@@ -136,16 +153,21 @@ class Collection:
             return {"format": WITH_OTHER if other else EARLIER, **held, **other}
         terms = {"version": self.version, "salt": self.salt, "rounds": list(self.rounds), "labels": list(self.labels)}
         terms |= {} if self.most is None else {"most": str(self.most)}
-        return {"format": FORMAT, "name": self.name, **terms, **other, "protocol": texts(self.protocol.to_record())}
+        relayed = {} if self.batch is None else {"batch": str(self.batch)}
+        relayed |= {} if self.key is None else {"key": self.key}
+        terms |= relayed
+        form = WITH_RELAY if relayed else FORMAT
+        return {"format": form, "name": self.name, **terms, **other, "protocol": texts(self.protocol.to_record())}
 
     @classmethod
     def from_record(cls, record: object) -> Collection:
         """What `to_record` wrote, or a person with `epsilon` in place of a protocol's inner parameters."""
-        if not isinstance(record, dict) or record.get("format") not in (EARLIER, WITH_OTHER, FORMAT):
+        if not isinstance(record, dict) or record.get("format") not in FORMATS:
             raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
         parts = {"format", "name", "labels", "protocol"}
         parts |= {"other"} if record["format"] != EARLIER else set()
-        parts |= {"version", "salt", "rounds", "most", "digest"} if record["format"] == FORMAT else set()
+        parts |= {"version", "salt", "rounds", "most", "digest"} if record["format"] in (FORMAT, WITH_RELAY) else set()
+        parts |= {"key", "batch"} if record["format"] == WITH_RELAY else set()
         extra = record.keys() - parts
         if extra or not isinstance(record.get("protocol"), dict):
             raise SchemaError(
@@ -165,7 +187,9 @@ class Collection:
             tuple(str(name) for name in rounds),
             None if record.get("most") is None else whole_from("most", record["most"]),
             str(record.get("salt", "")),
-            record["format"] == FORMAT,
+            record["format"] in (FORMAT, WITH_RELAY),
+            record.get("key"),
+            None if record.get("batch") is None else whole_from("batch", record["batch"]),
         )
         if record.get("digest", found.digest) != found.digest:
             raise SchemaError(
@@ -215,7 +239,7 @@ def _expected(protocol: LocalProtocol) -> set[int]:
     if protocol.goal == "frequencies":
         return {int(getattr(protocol, "k", protocol.cells))}
     if protocol.goal == "means":
-        return {len(protocol.estimate(protocol.tally(protocol.outputs()[:0]), 1))}
+        return {len(protocol.estimate(protocol.tally(protocol.decode(b"")), 1))}
     return {1} if protocol.goal == "mean" else set()
 
 

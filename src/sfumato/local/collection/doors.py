@@ -29,12 +29,14 @@ def collect(
     version: str = "1",
     rounds: Sequence[str] = ("1",),
     most: int | None = None,
+    key: str | None = None,
+    batch: int | None = None,
 ) -> Collection:
     """A collection of one label a person, or of one number within `bounds` whose mean is asked for.
 
     The protocol is that of the least error for about so many people.  `spend` is what one report may cost its owner;
-    `other` the label of values that are none of them, or missing.  `version`, `rounds` and `most` are those of the
-    `Collection`: with rounds an owner answers once in each, and `spend` is for one of these answers.
+    `other` the label of values that are none of them, or missing.  `version`, `rounds`, `most`, `key` and `batch` are
+    those of the `Collection`: with rounds an owner answers once in each, and `spend` is for one of these answers.
 
     >>> collect("team", ["Sales", "Research", "none"], spend=1.0, people=20_000, other="none").protocol.name
     'grr'
@@ -51,10 +53,12 @@ def collect(
         ends = arguments.several("bounds", bounds)
         if len(ends) != 2:
             raise ParameterError(f"bounds must be the lowest and the highest number, got {len(ends)} of them")
-        return Collection(name, choose_mean(*ends, promised, people).protocol, (), other, version, named, most)
+        protocol, called = choose_mean(*ends, promised, people).protocol, ()
+        return Collection(name, protocol, called, other, version, named, most, key=key, batch=batch)
     if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) < 2:
         raise ParameterError("labels must be a list of at least two texts, such as ['yes', 'no']")
-    return Collection(name, choose(len(labels), promised, people).protocol, tuple(labels), other, version, named, most)
+    chosen = choose(len(labels), promised, people).protocol
+    return Collection(name, chosen, tuple(labels), other, version, named, most, key=key, batch=batch)
 
 
 def estimate(collection: Collection, messages: Iterable[bytes]) -> Estimate:

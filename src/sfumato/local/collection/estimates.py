@@ -106,10 +106,13 @@ class Estimate(Shown, Framed):
         return self.collection.history()
 
     def central(self, delta: float) -> Approximate:
-        """What these reports cost one of their owners if a relay shuffled them and dropped their senders."""
-        from sfumato.local.collection.central import central  # scipy: only when asked
+        """What these reports cost one of their owners if a relay shuffled them and dropped their senders.
 
-        return central(self.collection.protocol, self.reports, delta)
+        All of them together, or where batches are declared those of one batch, which is what the collector sees.
+        """
+        from sfumato.local.collection.central import central, together  # scipy: only when asked
+
+        return central(self.collection.protocol, together(self.collection.batch, self.reports, self.refused), delta)
 
     def certificate(self) -> Certificate | NoBoundKnown:
         """How far the error is from the best that any protocol of this guarantee could reach."""

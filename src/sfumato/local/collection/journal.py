@@ -26,11 +26,12 @@ from sfumato.local.collection.database import JOURNAL, CollectionError, create, 
 from sfumato.local.collection.rounds import NOBODYS, Round, Rounds, Tally
 from sfumato.records import canonical_ascii
 
-__all__ = ["CLOSED", "REPEATED", "Folded", "Incoming", "Journal"]
+__all__ = ["CLOSED", "REPEATED", "THIN", "Folded", "Incoming", "Journal"]
 
 FEW = 32  # tokens that are looked up one by one
 REPEATED = "repeated batch"  # a message that was counted before
 CLOSED = "closed round"  # why a message of a round that has ended is refused
+THIN = "thin batch"  # one that was counted with fewer reports than were declared to be shuffled together
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Incoming:
     """One message: the mark of its name, marks of its reports' names, and what is left without replays.
 
     `settle` is told the positions of reports seen before and returns how many are left, and their tally.  `round` is
-    the round it belongs to; without one, the latest.
+    the round it belongs to; without one, the latest.  With fewer than `least` reports left it is counted, and noted.
     """
 
     mark: bytes
@@ -55,6 +56,7 @@ class Incoming:
     settle: Callable[[npt.NDArray[np.intp]], tuple[int, Tally]]
     refused: dict[str, int] = field(default_factory=dict)
     round: str | None = None
+    least: int = 0
 
 
 class Journal:
@@ -245,6 +247,8 @@ def _folded(connection: sqlite3.Connection, round: int, message: Incoming) -> tu
     counts = dict(message.refused)
     if len(replays):
         counts["repeated report"] = counts.get("repeated report", 0) + len(replays)
+    if accepted < message.least:
+        counts[THIN] = 1
     row = (round, message.mark, canonical_ascii([accepted, counts]))
     connection.execute("INSERT INTO batches VALUES (?, ?, ?)", row)
     return Folded(accepted, counts), tally
