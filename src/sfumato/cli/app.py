@@ -15,6 +15,7 @@ from sfumato.cli.failures import EXIT_CODES
 from sfumato.cli.failures import explain as explain_failure
 from sfumato.cli.ledgers import Json, ledgers
 from sfumato.cli.ordering import ORDER, InOrder
+from sfumato.cli.relays import CollectionFile, key, relay
 
 __all__ = ["app", "main"]
 
@@ -32,9 +33,6 @@ app = typer.Typer(
 app.add_typer(ledgers, name="ledger")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
-CollectionFile = Annotated[
-    Path, typer.Argument(metavar="COLLECTION", help="A declared collection, TOML or JSON.", show_default=False)
-]
 COLUMN = (
     "Where FILE is a table: its column of bare reports (not messages). A table is known again by the identical bytes "
     "of its file; one that was exported anew or has grown counts again, in full."
@@ -337,39 +335,8 @@ def collect(
     run(collection, files or [], Options(journal, column, round, close, forget, key), json)
 
 
-@app.command(epilog="Example: sfumato relay browser.json --listen 127.0.0.1:8100 --out batches --limit 20")
-def relay(
-    collection: CollectionFile,
-    out: Annotated[Path, typer.Option(help="The folder that batches are put into.", show_default=False)],
-    listen: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Take messages there, over HTTP.")] = None,
-    least: Annotated[int | None, typer.Option(help="The smallest batch; default: as declared.")] = None,
-    full: Annotated[
-        int | None, typer.Option(help="Let batches of this size leave before the round ends; default: none.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="How many messages a sender may send in a window.")] = None,
-    window: Annotated[float, typer.Option(help="Seconds of a window.")] = 3600.0,
-    store: Annotated[
-        Path | None, typer.Option(help="The relay's file; default: beside the collection, .relay.")
-    ] = None,
-    end: Annotated[str | None, typer.Option(metavar="ROUND", help="End a round: what waits leaves, if enough.")] = None,
-    discard: Annotated[
-        bool, typer.Option("--discard", help="With --end: throw away reports that are too few to leave.")
-    ] = False,
-) -> None:
-    """Stand between devices and the collector: drop addresses, limit senders, gather, shuffle, send on."""
-    from sfumato.cli.relay import Options, run
-
-    run(collection, Options(out, store, least, full, listen, limit, window, end, discard))
-
-
-@app.command(epilog="Example: sfumato key browser.key")
-def key(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the private key shall be.", show_default=False)],
-) -> None:
-    """Make a key that reports are sealed to: the private one stays in the file, the public one is shown."""
-    from sfumato.cli.relay import make_key
-
-    make_key(file)
+app.command(epilog="Example: sfumato relay browser.json --listen 127.0.0.1:8100 --out batches --limit 20")(relay)
+app.command(epilog="Example: sfumato key browser.key")(key)
 
 
 @app.command(epilog="Example: sfumato merge browser.toml whole.journal europe.journal asia.journal")
