@@ -23,6 +23,8 @@ DRAWS = {"release", "randomize", "run", "publish"}  # what a class that states a
 HANDED_ON = {  # classes that state the guarantee of another
     "local/collection/declaration.py": "that of the protocol that it declares",
     "local/collection/estimates.py": "that of the reports that it was made of",
+    "local/interactive/finding.py": "that of the answers that it was made of",
+    "local/interactive/inquiry.py": "that of the rule that it declares",
     "local/protocols/protocol.py": "what every protocol shares; each states its own",
     "plans/document.py": "the amount that a plan asks for",
     "reference/databases.py": "that of a smooth synthesis, which it runs",

@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.errors import BudgetExceeded, ParameterError
-from sfumato.local.client import Budget, decode_batch
-from sfumato.local.collection.collector import Collector
+from sfumato.errors import ParameterError
 from sfumato.local.collection.declaration import Collection
-from sfumato.local.collection.estimates import Estimate
 from sfumato.local.interactive.interaction import Turn, checked, conducted
-from sfumato.local.interactive.participant import Participant
 from sfumato.local.interactive.quantiles import QuantileSearch, Threshold
 from sfumato.local.interactive.strings import FrequentStrings, Prefixes
 from sfumato.local.protocols import GeneralizedResponse
@@ -148,70 +144,6 @@ def test_strings_nobody_holds_survive_as_rarely_as_stated():
     assert listed <= stats.binom.isf(ALPHA, 200, 0.1)
 
 
-def test_an_interaction_runs_over_the_wire_and_through_collectors(tmp_path):
-    """Users answer messages, a collector a block; the transcript travels as JSON; the result is near the median."""
-    search = QuantileSearch(16, 0.5, GeneralizedResponse.calibrate(2, Pure(4.0)), users=600, blocks=6, beta=0.2)
-    values = iter(np.random.default_rng(seeded(5).word()).integers(6, 12, 600).tolist())
-    transcript, bits = (), seeded(6)
-    while (channel := search.channel_for(transcript)) is not None:
-        collector = Collector(
-            Collection(f"turn {len(transcript)}", channel, bound=False), tmp_path / f"{len(transcript)}.journal"
-        )
-        told = tuple(Turn.from_record(json.loads(json.dumps(turn.to_record()))) for turn in transcript)
-        users = itertools.islice(values, search.block(transcript))
-        messages = [Participant(search, Budget(Pure(4.0)), bits).report(value, told, "median") for value in users]
-        assert all(receipt.accepted == 1 for receipt in collector.add_all(messages))
-        estimate = collector.estimate()
-        assert Estimate.from_record(estimate.to_record()).values == pytest.approx(estimate.values)
-        transcript = (*transcript, Turn.of(channel, estimate.reports, estimate.tally))
-    assert 5 <= search.found(transcript).cell <= 12
-
-
-# budgets
-
-
-def test_a_participant_spends_before_it_answers_and_only_what_it_has(tmp_path):
-    budget = Budget(Pure(1.5), tmp_path / "budget.json")
-    user = Participant(SEARCH, budget, bits=seeded(1))
-    message = user.report(5, (), "round one")
-    batch = decode_batch(SEARCH.channel_for(()), message)
-    assert len(batch) == 1
-    with pytest.raises(BudgetExceeded, match="answered already"):
-        user.report(5, (), "round one")
-    with pytest.raises(BudgetExceeded, match="costs"):
-        Participant(SEARCH, Budget(Pure(1.5), tmp_path / "budget.json")).report(5, (), "round two")
-    assert budget.remaining().epsilon == pytest.approx(0.5)
-    assert "one bit, whether the value lies in the first 32 cells" in user.describe(())
-
-
-def test_a_participant_refuses_a_rule_that_asks_more_than_it_promised():
-    class Greedy(QuantileSearch):
-        __slots__ = ()
-
-        def channel_for(self, transcript):
-            return Threshold(self.k, 3, GeneralizedResponse.calibrate(2, Pure(5.0)))
-
-    greedy = Greedy(64, 0.5, SEARCH.response, 1000)
-    budget = Budget(Pure(9.0))
-    with pytest.raises(BudgetExceeded, match="promised; nothing was sent"):
-        Participant(greedy, budget).report(1, (), "x")
-    assert budget.remaining() == Pure(9.0)
-
-
-@pytest.mark.parametrize("value", [None, float("nan"), "text", -7, 10**30, object(), [1, 2]])
-def test_a_value_that_is_none_is_refused_unspent_and_unnamed(value):
-    words = FrequentStrings(LETTERS, 4, Pure(1.0), users=1000)
-    for interaction in (SEARCH, words):
-        user = Participant(interaction, Budget(Pure(1.0)), bits=seeded(1))
-        if interaction is words and isinstance(value, str):
-            assert user.report(value, (), "x")  # any text is one: what begins with no candidate has its category
-            continue
-        with pytest.raises(ParameterError, match=r"a value must be.*nothing was spent and nothing sent") as caught:
-            user.report(value, (), "x")
-        assert repr(value) not in str(caught.value)
-        assert user.budget.remaining() == Pure(1.0)
-
-
 # refusals
 
 
@@ -225,11 +157,6 @@ def test_a_transcript_that_breaks_the_rule_is_refused():
             SEARCH.found((turn,))
     with pytest.raises(ParameterError, match="channel"):
         Turn.from_record({"channel": "zz"})
-    done = QuantileSearch(2, 0.5, SEARCH.response, 1000, blocks=1)
-    with pytest.raises(ParameterError, match="has ended"):
-        Participant(done, Budget(Pure(1.0))).report(
-            1, (Turn.of(done.channel_for(()), 1000, np.array([900, 100])),), "x"
-        )
 
 
 @pytest.mark.parametrize(
@@ -253,7 +180,7 @@ def test_wrong_parameters_are_refused_by_name(make, said):
 # the device: numpy and the standard library suffice
 
 ALONE = """
-import sys
+import sys, tempfile
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
@@ -261,7 +188,8 @@ class Blocked:
             raise ImportError(f"{name} is not on the device")
 
 sys.meta_path.insert(0, Blocked())
-from sfumato.local.client import Budget, SystemBits
+from sfumato.local.client import SystemBits
+from sfumato.local.interactive.inquiry import Inquiry
 from sfumato.local.interactive.interaction import Turn
 from sfumato.local.interactive.participant import Participant
 from sfumato.local.interactive.quantiles import QuantileSearch
@@ -282,7 +210,11 @@ for interaction, value in (
 ):
     first = interaction.channel_for(())
     tally = first.tally(first.randomize([value] * 3000, SystemBits()))
-    Participant(interaction, Budget(one)).report(value, (Turn.of(first, 3000, tally),), "x")
+    inquiry = Inquiry("x", interaction)
+    with tempfile.TemporaryDirectory() as place:
+        user = Participant(inquiry, f"{place}/device.db", one)
+        inquiry.asked(None, (Turn.of(first, 3000, tally),)).save(f"{place}/question.json")
+        user.answer(value, f"{place}/question.json")
 """
 
 

@@ -53,6 +53,7 @@ HEADINGS_AND_REASONS = {
     "cli/preview.py": 1,
     "bounds/volume.py": 1,
     "ledger/verification.py": 1,
+    "local/interactive/finding.py": 3,  # the rule's own promise, by every transcript in tests/local/test_interactive.py
     "local/collection/suspicions.py": 1,  # a p-value, whose rate is counted in tests/local/test_suspicions.py
     "mechanisms/synthetic/effort.py": 1,
     "mechanisms/synthetic/trigonometric.py": 1,

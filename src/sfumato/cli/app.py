@@ -327,11 +327,17 @@ def collect(
     key: Annotated[
         Path | None, typer.Option(help="The private key of sealed reports; default: beside the collection, .key.")
     ] = None,
+    turn: Annotated[bool, typer.Option("--turn", help="End an inquiry's turn; write the next question.")] = False,
+    question: Annotated[Path | None, typer.Option(help="Where to write it; default: .question.json.")] = None,
     json: Json = False,
 ) -> None:
     """Take in randomized reports, each once; what is malformed, repeated or replayed is refused and counted."""
+    from sfumato.cli import turns
     from sfumato.cli.collect import Options, run
 
+    if turns.meant(collection, turn or question is not None):
+        given = {"--column": column is not None, "--close": close, "--forget": forget, "--key": key is not None}
+        return turns.run(collection, files or [], turns.Options(journal, round, turn, question), given, json)
     run(collection, files or [], Options(journal, column, round, close, forget, key), json)
 
 
@@ -369,8 +375,12 @@ def estimate(
     json: Json = False,
 ) -> None:
     """Show what the collected reports say, with intervals whose coverage is proven."""
+    from sfumato.cli import turns
     from sfumato.cli.estimate import Options, run
 
+    if turns.meant(collection):
+        turns.estimate(collection, journal, round, out, {"--plot": plot is not None, "--consistent": consistent}, json)
+        return
     run(collection, Options(journal, round, level, joint, consistent, out, plot), json)
 
 

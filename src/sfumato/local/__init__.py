@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from sfumato.local.collection.feeds import add_file
     from sfumato.local.collection.keys import Key, new_key
     from sfumato.local.collection.suspicions import Suspicion
+    from sfumato.local.interactive.conductor import Conductor
+    from sfumato.local.interactive.finding import Finding
+    from sfumato.local.interactive.inquiry import Asked, Inquiry
     from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, conducted
     from sfumato.local.interactive.participant import Participant
     from sfumato.local.interactive.quantiles import QuantileSearch
@@ -82,6 +85,9 @@ _HOMES = {
     "sfumato.local.collection.estimates": ("Estimate", "load_estimate"),
     "sfumato.local.collection.feeds": ("add_file",),
     "sfumato.local.collection.keys": ("Key", "new_key"),
+    "sfumato.local.interactive.conductor": ("Conductor",),
+    "sfumato.local.interactive.finding": ("Finding",),
+    "sfumato.local.interactive.inquiry": ("Asked", "Inquiry"),
     "sfumato.local.interactive.interaction": ("Interaction", "Transcript", "Turn", "conducted"),
     "sfumato.local.interactive.participant": ("Participant",),
     "sfumato.local.interactive.quantiles": ("QuantileSearch",),
@@ -106,21 +112,25 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "PROTOCOLS",
     "QUESTIONS",
+    "Asked",
     "Budget",
     "Choice",
     "Client",
     "Collection",
     "Collector",
+    "Conductor",
     "Device",
     "Diary",
     "Door",
     "Duchi",
     "Estimate",
+    "Finding",
     "FrequentStrings",
     "GeneralizedResponse",
     "HadamardResponse",
     "Hybrid",
     "Hypercube",
+    "Inquiry",
     "Interaction",
     "Key",
     "Limit",

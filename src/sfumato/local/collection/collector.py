@@ -236,6 +236,10 @@ class Collector:
         """Whether messages that carry this belong to a round of the collection."""
         return address in self._addresses
 
+    def width(self, head: Header) -> int:
+        """The bytes of one record behind a header."""
+        return head.width(self.collection.protocol)
+
     def reason_for(self, message: bytes) -> str:
         """Why a message is refused, as one of `REASONS`."""
         if len(message) < HEADER.size:

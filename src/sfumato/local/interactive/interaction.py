@@ -23,7 +23,7 @@ from sfumato.errors import ParameterError
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Tally
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["Interaction", "Transcript", "Turn", "conducted"]
+__all__ = ["Interaction", "Transcript", "Turn", "checked", "conducted", "target_from"]
 
 MOST_REPORTS = 1 << 40  # of one turn: a collector cannot make a device count for ever
 
@@ -67,6 +67,12 @@ class Interaction(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
+    beta: float  # how often the result may be wrong
+
+    @property
+    @abstractmethod
+    def turns(self) -> int:
+        """How many turns there are at most."""
 
     @abstractmethod
     def channel_for(self, transcript: Transcript) -> LocalProtocol | None:
@@ -79,6 +85,14 @@ class Interaction(ABC):
     @abstractmethod
     def guarantee(self) -> Pure | Approximate:
         """What answering once costs, whatever the transcript."""
+
+    @abstractmethod
+    def columns(self, transcript: Transcript) -> dict[str, list[Any]]:
+        """What the answers say, as columns of a table; the transcript is checked against the rule."""
+
+    @abstractmethod
+    def to_record(self) -> dict[str, Any]:
+        """`type` and all parameters, as plain values."""
 
 
 def checked(interaction: Interaction, transcript: Transcript) -> list[tuple[LocalProtocol, Turn]]:
@@ -108,3 +122,9 @@ def conducted(interaction: Interaction, values: Sequence[Any], bits: Bits) -> Tr
         reports = channel.randomize(chunk, bits)
         transcript = (*transcript, Turn.of(channel, len(chunk), np.asarray(channel.tally(reports))))
     return transcript
+
+
+def target_from(record: dict[str, Any]) -> Pure | Approximate:
+    """The guarantee that a rule is declared with: epsilon, and perhaps delta."""
+    epsilon, delta = float(record["epsilon"]), float(record.get("delta", 0.0))
+    return Approximate(epsilon, delta) if delta else Pure(epsilon)

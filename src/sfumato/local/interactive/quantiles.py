@@ -25,11 +25,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.local.interactive.interaction import Interaction, Transcript, checked
+from sfumato.local.interactive.interaction import Interaction, Transcript, checked, target_from
 from sfumato.local.protocols.coercion import positions
 from sfumato.local.protocols.generalized import GeneralizedResponse
 from sfumato.local.protocols.owned import Names, position
-from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
+from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix, whole_from
 from sfumato.local.questions.limits import binomial, surely_above, surely_below
 from sfumato.local.questions.mapped import Mapped
 from sfumato.local.questions.oracles import protocols_from
@@ -113,6 +113,9 @@ class QuantileSearch(Interaction):
     """
 
     name: ClassVar[str] = "quantile-search"
+    PARTS: ClassVar[tuple[str, ...]] = (
+        "type", "k", "probability", "epsilon", "delta", "response", "users", "blocks", "beta",
+    )  # fmt: skip
 
     k: int
     probability: float
@@ -134,11 +137,43 @@ class QuantileSearch(Interaction):
 
     @classmethod
     def calibrate(
-        cls, k: int, probability: float, target: Pure | Approximate, users: int, beta: float = 0.05
+        cls,
+        k: int,
+        probability: float,
+        target: Pure | Approximate,
+        users: int,
+        beta: float = 0.05,
+        blocks: int | None = None,
     ) -> QuantileSearch:
         """The search with the most truthful response that meets `target`."""
-        blocks = min(64, users)
+        blocks = min(64, users) if blocks is None else blocks
         return cls(k, probability, GeneralizedResponse.calibrate(2, target), users, blocks, beta)
+
+    @property
+    def turns(self) -> int:
+        """One for each block."""
+        return self.blocks
+
+    def columns(self, transcript: Transcript) -> dict[str, list[Any]]:
+        """The cell that is found, and the first and the last that may be the one."""
+        found = self.found(transcript)
+        return {"probability": [self.probability], "cell": [found.cell], "low": [found.low], "high": [found.high]}
+
+    def to_record(self) -> dict[str, Any]:
+        """The public parameters."""
+        parts = {"k": self.k, "probability": self.probability, "response": self.response.to_record()}
+        return {"type": self.name, **parts, "users": self.users, "blocks": self.blocks, "beta": self.beta}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> QuantileSearch:
+        """The search that `to_record` wrote, or one to calibrate: with epsilon, perhaps delta, for its response."""
+        k, users = (whole_from(name, record[name]) for name in ("k", "users"))
+        blocks, beta = whole_from("blocks", record.get("blocks", min(64, users))), float(record.get("beta", 0.05))
+        if "response" in record:
+            (response,) = protocols_from([record["response"]])
+        else:
+            response = GeneralizedResponse.calibrate(2, target_from(record))
+        return cls(k, float(record["probability"]), response, users, blocks, beta)
 
     def guarantee(self) -> Pure | Approximate:
         """What answering once costs."""

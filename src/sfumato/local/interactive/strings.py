@@ -26,9 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, checked
+from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, checked, target_from
 from sfumato.local.protocols.owned import UNSENT, Names
-from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix
+from sfumato.local.protocols.protocol import Bits, LocalProtocol, Matrix, whole_from
 from sfumato.local.questions.limits import binomial, binomial_threshold
 from sfumato.local.questions.mapped import Mapped
 from sfumato.local.questions.moments import supports
@@ -129,6 +129,9 @@ class FrequentStrings(Interaction):
     """
 
     name: ClassVar[str] = "frequent-strings"
+    PARTS: ClassVar[tuple[str, ...]] = (
+        "type", "alphabet", "longest", "epsilon", "delta", "users", "least", "most", "beta",
+    )  # fmt: skip
 
     alphabet: str
     longest: int
@@ -153,6 +156,36 @@ class FrequentStrings(Interaction):
     def rounds(self) -> int:
         """One for each character, and one for the end of the longest strings."""
         return self.longest + 1
+
+    @property
+    def turns(self) -> int:
+        """One for each round."""
+        return self.rounds
+
+    def columns(self, transcript: Transcript) -> dict[str, list[Any]]:
+        """The strings that are found, with their shares and limits for these."""
+        results = self.found(transcript)
+        return {part: [getattr(result, part) for result in results] for part in ("string", "share", "low", "high")}
+
+    def to_record(self) -> dict[str, Any]:
+        """The public parameters."""
+        delta = {"delta": self.target.delta} if self.target.delta else {}
+        parts = {"alphabet": self.alphabet, "longest": self.longest, "epsilon": self.target.epsilon, **delta}
+        return {
+            "type": self.name, **parts, "users": self.users, "least": self.least, "most": self.most, "beta": self.beta,
+        }  # fmt: skip
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> FrequentStrings:
+        """The search that `to_record` wrote; least, most and beta may be left out."""
+        longest, users = (whole_from(name, record[name]) for name in ("longest", "users"))
+        least, beta, most = (
+            record.get("least", 0.0),
+            record.get("beta", 0.05),
+            whole_from("most", record.get("most", 64)),
+        )
+        target = target_from(record)
+        return cls(str(record["alphabet"]), longest, target, users, float(least), most, float(beta))
 
     def guarantee(self) -> Pure | Approximate:
         """What answering once costs at most."""

@@ -13,17 +13,17 @@ from sfumato.local.client.keeping import keeping_costs
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.privacy.guarantees import Approximate, Pure
 
-__all__ = ["history"]
+__all__ = ["composed", "history"]
 
 
 def history(protocol: LocalProtocol, rounds: int, most: int | None) -> Pure | Approximate:
     """What all reports of an owner cost together: of every round, or of `most` kept randomizations."""
     if most is None:
-        return _composed(protocol.guarantee(), rounds)
-    return _composed(keeping_costs(protocol), most)
+        return composed(protocol.guarantee(), rounds)
+    return composed(keeping_costs(protocol), most)
 
 
-def _composed(one: Pure | Approximate, times: int) -> Pure | Approximate:
+def composed(one: Pure | Approximate, times: int) -> Pure | Approximate:
     """Basic composition of equal claims."""
     if not one.delta:
         return one.group(times)
