@@ -13,7 +13,7 @@ from sfumato.errors import ParameterError, ReportError, SchemaError
 from sfumato.local.collection.collector import REASONS, Receipt
 from sfumato.local.collection.feeds import add_file
 from sfumato.local.interactive.conductor import Conductor
-from sfumato.local.interactive.inquiry import Asked, declares_interaction
+from sfumato.local.interactive.inquiry import Asked, Inquiry, declares_interaction
 from sfumato.storage import writing
 
 __all__ = ["Options", "estimate", "meant", "run"]
@@ -45,9 +45,9 @@ def run(declaration: Path, files: list[Path], options: Options, given: dict[str,
     for path in files:
         if not path.is_file():
             raise SchemaError(f"there is no file {path}; check the path")
-    conductor = Conductor.open(declaration, options.journals)
     if options.turn:
-        conductor.inquiry.named(options.round)  # a round that there is not is named before anything is counted
+        Inquiry.read(declaration).named(options.round)  # a round that there is not is named before anything is made
+    conductor = Conductor.open(declaration, options.journals)
     found: dict[Path, list[Receipt]] = {}
     for path in files:
         found.setdefault(path, []).extend(add_file(conductor, path))
