@@ -300,12 +300,13 @@ def test_wrong_options_are_explained(pets, run):
 
 def test_the_telemetry_example_runs(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "telemetry.py"
-    command = [sys.executable, "-W", "error", str(example), "demo", "--people", "6000"]
+    command = [sys.executable, "-W", "error", str(example), "demo", "--people", "600"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert "1,000 reports counted" in done.stdout
-    assert "5,000 reports counted" in done.stdout
-    assert "a replay     0 reports counted; refused: 1 repeated report" in done.stdout
+    assert "600 reports taken" in done.stdout
+    assert done.stdout.count("600 reports counted") == 1
+    assert "a replay     this message is known already" in done.stdout
+    assert "shuffled" in done.stdout
     assert (tmp_path / "demo/browser.svg").stat().st_size > 1000
 
 

@@ -11,8 +11,8 @@ DRILL = Path(__file__).with_name("collecting.py")
 SECONDS = 300  # a drill takes a few seconds; reaching this means a deadlock
 
 
-def drill(*arguments):
-    command = [sys.executable, "-W", "error", str(DRILL), *map(str, arguments)]
+def drill(*arguments, script=DRILL):
+    command = [sys.executable, "-W", "error", str(script), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -35,3 +35,24 @@ def test_sixty_kills_lose_no_acknowledged_report_and_count_none_twice(tmp_path):
 
 def test_the_kills_catch_a_collector_that_acknowledges_before_it_is_durable(tmp_path):
     assert "an acknowledged message is lost" in drill(tmp_path, "--kills", 20, "--careless")["problems"]
+
+
+RELAY = Path(__file__).with_name("relaying.py")
+
+
+def test_kills_of_devices_relay_and_collector_lose_nothing_and_count_nothing_twice(tmp_path):
+    found = drill(tmp_path, "--kills", 8, script=RELAY)
+    assert found["problems"] == []
+    assert found["reports"] > 5
+
+
+@pytest.mark.heavy
+def test_two_hundred_kills_of_devices_relay_and_collector(tmp_path):
+    found = drill(tmp_path, "--kills", 200, script=RELAY)
+    assert found["problems"] == []
+    assert found["reports"] > 100
+    assert all(count > 30 for count in found["kills"].values())
+
+
+def test_the_kills_catch_a_relay_that_acknowledges_before_it_is_durable(tmp_path):
+    assert "an acknowledged report is lost" in drill(tmp_path, "--kills", 2, "--careless", script=RELAY)["problems"]

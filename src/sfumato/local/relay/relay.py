@@ -20,6 +20,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sfumato.errors import ParameterError, ReportError
@@ -29,7 +30,7 @@ from sfumato.local.collection.collector import Receipt
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.journal import CLOSED
 from sfumato.local.relay.store import STORE, RelayError, create
-from sfumato.storage import whole
+from sfumato.storage import clear_drafts, whole
 
 __all__ = ["Relay"]
 
@@ -138,9 +139,12 @@ class Relay:
             place = Path(folder) / f"{header_of(message).name.hex()}{SUFFIX}"
             with whole(place) as draft:
                 draft.write_bytes(message)
-                os.utime(draft, (0, 0))
+            with suppress(FileNotFoundError):  # the collector was quicker
+                os.utime(place, (0, 0))
             self.delivered(message)
             done.append(place)
+        if done:
+            clear_drafts(Path(folder))
         return done
 
     def _named(self, round: str | None) -> str:

@@ -74,6 +74,7 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version, timeout = "HTTP/1.1", PATIENCE
+    disable_nagle_algorithm, wbufsize = True, -1  # an answer is one packet, at once
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
