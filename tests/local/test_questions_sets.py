@@ -125,8 +125,10 @@ def test_a_diary_repeats_itself_and_never_answers_for_more_values_than_it_may(tm
 
     first = [sent(value) for value in (5, 6, 7)]
     assert [sent(value) for value in (5, 6, 7, 5)] == [*first, first[0]]
-    assert [sent(value) for value in (8, 9, 999)] == [first[0]] * 3
+    assert [sent(value) for value in (8, 9, 999)] == [first[0]] * 3  # as the last: 5
+    assert [sent(value) for value in (6, 8, 7, 9, 5, 8)] == [first[i] for i in (1, 1, 2, 2, 0, 0)]
     again = Diary(Longitudinal(protocol, 3), tmp_path / "diary", bits=seeded(99))
+    assert int(decode_batch(protocol, again.report(8)).reports[0]) == first[0]
     assert int(decode_batch(protocol, again.report(6)).reports[0]) == first[1]
     with pytest.raises(LedgerError, match="another protocol"):
         Diary(Longitudinal(GeneralizedResponse.calibrate(9, Pure(2.0)), 3), tmp_path / "diary").report(1)

@@ -2,7 +2,7 @@ r"""The same question over and over: randomizations are kept, and what that prot
 
 Definition.  For each value it ever held, an owner keeps one randomization, drawn when the value first occurred, and
 answers from it whenever the value recurs (RAPPOR: with fresh noise on top).  After `most` different values a new one is
-answered as if it were the first: silence or an error would tell of the change.
+answered as the one answered last, as a `Device` and a `Client` do: silence or an error would tell of the change.
 
 Guarantee.   Between two histories whose values change at the same times, in the same pattern, all reports of all time
 together cost at most `most` times what one randomization costs.  [ErlingssonPihurKorolova2014]
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import LedgerError, ParameterError
+from sfumato.local.client.client import FORMAT as MEMORY
 from sfumato.local.client.client import Client
 from sfumato.local.client.files import locked, read, write
 from sfumato.local.client.keeping import single
@@ -73,7 +74,7 @@ class Longitudinal:
             f"All reports together, for values that change in a given pattern: "
             f"{self.history().words().format(unit='the values')}.\n"
             f"Not protected: that the value changed, and when ({seen}). "
-            f"From the {_ordinal(self.most + 1)} different value on, an owner answers as with the first one."
+            f"From the {_ordinal(self.most + 1)} different value on, an owner answers as the last time."
         )
 
 
@@ -83,7 +84,7 @@ class Diary:
     With `labels` (and perhaps `other` among them), as a collection declares them, it takes labels, else positions.
     """
 
-    __slots__ = ("_client", "_names", "_path", "question")
+    __slots__ = ("_client", "_kept", "_names", "_path", "question")
 
     def __init__(
         self,
@@ -96,14 +97,15 @@ class Diary:
         self.question = question
         self._names = Names(labels, other)
         self._path = Path(path)
-        self._client = Client(question.protocol, self._path.with_name(self._path.name + ".kept"), bits=bits)
+        self._kept = self._path.with_name(self._path.name + ".kept")
+        self._client = Client(question.protocol, self._kept, bits=bits)
 
     def report(self, value: object) -> bytes:
         """The message for this round."""
         return self._client.report(self._known(value))
 
     def _known(self, value: object) -> int:
-        """The value's category, or the first one ever answered when there is no room for another."""
+        """The value's category, or the one answered last when there is no room for another."""
         place = int(self.question.protocol.coerce(single(self.question.protocol.owned(value, self._names)))[0])
         mine = {"format": FORMAT, "protocol": self.question.protocol.digest.hex(), "places": []}
         with locked(self._path):
@@ -114,7 +116,8 @@ class Diary:
             if place in places:
                 return place
             if len(places) >= self.question.most:
-                return int(places[0])
+                kept = read(self._kept, MEMORY) or {}
+                return int(kept.get("last") or places[-1])  # none if the first report was never finished
             places.append(place)
             write(self._path, held)
         return place
