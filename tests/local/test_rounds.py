@@ -173,7 +173,7 @@ def test_values_are_never_sent_as_reports():
         ({"protocol": QuantileSearch.calibrate(16, 0.5, Pure(1.0), users=1000)}, "protocol must be a local protocol"),
         (
             {"protocol": Marginals.calibrate([2, 3], Pure(1.0))},
-            "labels must name all 2 attributes of 'marginals', got 4",
+            "labels must name all 2 or 5 attributes, or all their values, of 'marginals', got 4",
         ),
         ({"protocol": Duchi.calibrate(0, 1, Pure(1.0))}, "labels must name 1 estimates of 'duchi', got 4"),
         ({"protocol": SquareWave.calibrate(0, 1, Pure(1.0))}, "labels must name no estimates of 'square', got 4"),

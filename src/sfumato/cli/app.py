@@ -320,10 +320,7 @@ def collect(
         str | None, typer.Option(help="The round of a table's reports, and the one to close; messages name theirs.")
     ] = None,
     close: Annotated[bool, typer.Option("--close", help="End the round afterwards: it takes no more reports.")] = False,
-    forget: Annotated[
-        bool,
-        typer.Option("--forget", help="With --close: erase what recognizes replays.  Merge pieces before."),
-    ] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="With --close: erase replay marks.  Merge before.")] = False,
     key: Annotated[
         Path | None, typer.Option(help="The private key of sealed reports; default: beside the collection, .key.")
     ] = None,
@@ -370,8 +367,10 @@ def estimate(
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     joint: Annotated[bool, typer.Option("--joint", help="Intervals that hold for all values at once.")] = False,
     consistent: Annotated[bool, typer.Option("--consistent", help="Show the nearest distribution.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Save the estimate as JSON.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the estimate: .json, or its table: .parquet.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a picture: .svg, .png or .html.")] = None,
+    series: Annotated[bool, typer.Option("--series", help="All rounds, over time.")] = False,
+    against: Annotated[str | None, typer.Option(help="An earlier round: what changed since.")] = None,
     json: Json = False,
 ) -> None:
     """Show what the collected reports say, with intervals whose coverage is proven."""
@@ -379,9 +378,9 @@ def estimate(
     from sfumato.cli.estimate import Options, run
 
     if turns.meant(collection):
-        turns.estimate(collection, journal, round, out, {"--plot": plot is not None, "--consistent": consistent}, json)
-        return
-    run(collection, Options(journal, round, level, joint, consistent, out, plot), json)
+        given = {"--plot": plot is not None, "--series": series, "--against": against is not None}
+        return turns.estimate(collection, journal, round, out, given, json)
+    run(collection, Options(journal, round, level, joint, consistent, out, plot, series, against), json)
 
 
 @functools.cache

@@ -8,8 +8,10 @@ from typing import Any
 
 from sfumato.cli.collect import opened
 from sfumato.cli.console import console, print_json, say, table
-from sfumato.errors import ReportError
+from sfumato.errors import ParameterError, ReportError
 from sfumato.local.collection.estimates import Estimate
+from sfumato.local.collection.series import Difference, Series
+from sfumato.privacy.guarantees import to_record
 from sfumato.report.answers import decimals, spaced
 from sfumato.storage import writing
 
@@ -30,10 +32,46 @@ class Options:
     consistent: bool
     out: Path | None
     plot: Path | None
+    series: bool = False
+    against: str | None = None
+
+
+def _over_rounds(declaration: Path, options: Options, as_json: bool) -> None:
+    """All rounds, or what changed between two of them."""
+    series = opened(declaration, options.journal, made=False).series()
+    found: Series | Difference = series
+    if options.consistent or (options.plot is not None and options.against is not None):
+        raise ParameterError("--consistent goes with one round, and --plot with one or with all")
+    if options.against is not None:
+        found = series.difference(options.against, options.round or series.rounds[-1].round)
+    columns = found.columns(options.level, joint=options.joint)
+    if options.out is not None:
+        if options.out.suffix != ".parquet":
+            raise ParameterError(f"rounds are saved as .parquet, not {options.out.suffix!r}; --json prints them")
+        import pyarrow.parquet as pq
+
+        with writing(options.out):
+            pq.write_table(found.table(options.level, joint=options.joint), options.out)
+    if options.plot is not None:
+        from sfumato.report.local import plot_series, save_picture
+
+        with writing(options.plot):
+            save_picture(plot_series(series, options.level), options.plot)
+    if as_json:
+        history = to_record(series.history())
+        print_json({"collection": series.collection.name, "history": history, "level": options.level,
+                    "joint": options.joint, "table": columns})  # fmt: skip
+    else:
+        say(str(found))
+    if any(one.suspicions() for one in series.rounds):
+        raise ReportError(DOUBT)
 
 
 def run(declaration: Path, options: Options, as_json: bool) -> None:
     """Estimate, write what was asked for, and show it."""
+    if options.series or options.against is not None:
+        _over_rounds(declaration, options, as_json)
+        return
     estimate = opened(declaration, options.journal, made=False).estimate(options.round)
     if options.out is not None:
         with writing(options.out):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.local.collection.estimates import Estimate, load_estimate
     from sfumato.local.collection.feeds import add_file
     from sfumato.local.collection.keys import Key, new_key
+    from sfumato.local.collection.series import Difference, Series
     from sfumato.local.collection.suspicions import Suspicion
     from sfumato.local.interactive.conductor import Conductor
     from sfumato.local.interactive.finding import Finding
@@ -78,6 +79,7 @@ _HOMES = {
     ),
     "sfumato.local.collection.central": ("central",),
     "sfumato.local.collection.collector": ("Collector", "Receipt"),
+    "sfumato.local.collection.series": ("Difference", "Series"),
     "sfumato.local.collection.suspicions": ("Suspicion",),
     "sfumato.local.collection.declaration": ("Collection",),
     "sfumato.local.collection.door": ("Door",),
@@ -121,6 +123,7 @@ __all__ = [
     "Conductor",
     "Device",
     "Diary",
+    "Difference",
     "Door",
     "Duchi",
     "Estimate",
@@ -152,6 +155,7 @@ __all__ = [
     "Receipt",
     "Relay",
     "SampledCoordinates",
+    "Series",
     "Sets",
     "SquareWave",
     "SubsetSelection",

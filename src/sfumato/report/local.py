@@ -7,14 +7,16 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.local.collection.estimates import Estimate
+from sfumato.local.collection.series import Series
 from sfumato.report import marks
 from sfumato.report.answers import cost, decimals, spaced
 from sfumato.report.style import ACCENT, WIDTH, Chart, altair, styled
 
-__all__ = ["plot_estimate", "save_picture"]
+__all__ = ["plot_estimate", "plot_series", "save_picture"]
 
 MOST_CELLS = 60  # of more categories the largest are drawn, and the picture says so
 MOST_ORDERED = 400  # of more cells the first are drawn
+MOST_LINES = 8  # of more values the first are drawn over time
 PICTURES = (".svg", ".png", ".html")
 
 
@@ -51,6 +53,24 @@ def plot_estimate(estimate: Estimate, level: float = 0.95, *, joint: bool = Fals
         draw = marks.columns if ordered else marks.lines
         chart = draw(rows, "", title, digits, bars=title == "share")
     return styled(chart, estimate.collection.name, " · ".join(note))
+
+
+def plot_series(series: Series, level: float = 0.95) -> Any:
+    """A line a value over the rounds in their order, with bands that hold for all of them together."""
+    alt = altair()
+    columns = series.columns(level, joint=True)
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    shown = set(series.rounds[-1].labels()[:MOST_LINES])
+    drawn = [row for row in rows if row["label"] in shown]
+    x = alt.X("round:N", title=None, sort=[one.round for one in series.rounds])
+    base = alt.Chart(alt.Data(values=drawn)).encode(x=x, color=alt.Color("label:N", title=None))
+    chart = base.mark_line(point=True).encode(y=alt.Y("estimate:Q", title="estimate"))
+    note = [f"{sum(one.reports for one in series.rounds):,} reports", f"{cost(series.history())} over all rounds"]
+    if "low" in columns:
+        chart = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="estimate"), y2="high:Q") + chart
+        note.insert(1, f"joint {level:.0%} intervals")
+    note += [f"the first {MOST_LINES} of {len(series.rounds[-1].labels()):,}"] if len(drawn) < len(rows) else []
+    return styled(chart.properties(width=WIDTH, height=280), series.collection.name, " · ".join(note))
 
 
 def save_picture(chart: Chart, path: Path) -> None:

@@ -33,6 +33,7 @@ from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
 if TYPE_CHECKING:
     from sfumato.local.collection.keys import Key
+    from sfumato.local.collection.series import Series
 
 __all__ = ["REASONS", "UNOPENED", "Collector", "Receipt"]
 
@@ -172,6 +173,13 @@ class Collector:
         if not found.reports:
             raise ParameterError(f"round {found.name} of {self.collection.name!r} has no reports yet; add some first")
         return Estimate(self.collection, found.name, found.reports, found.tally, dict(found.refused))
+
+    def series(self) -> Series:
+        """All rounds that have reports, in their order: values over time, and differences between rounds."""
+        from sfumato.local.collection.series import Series
+
+        names = [one.name for one in self.journal.rounds() if one.reports]
+        return Series(self.collection, tuple(map(self.estimate, names)))
 
     def _examined(self, message: bytes) -> Receipt | Incoming:
         """What is wrong with a message, or what there is to fold."""

@@ -80,7 +80,7 @@ class Collection:
         expected = _expected(self.protocol)
         if self.labels and len(self.labels) not in expected:
             named = " or ".join(map(str, sorted(expected))) or "no"
-            what = "attributes" if isinstance(self.protocol, Marginals) else "categories"
+            what = "attributes, or all their values," if isinstance(self.protocol, Marginals) else "categories"
             of = f"all {named} {what}" if self.protocol.goal in ("frequencies", "tables") else f"{named} estimates"
             raise ParameterError(f"labels must name {of} of {self.protocol.name!r}, got {len(self.labels)}")
         if self.other is not None and (self.other not in self.labels or self.protocol.goal != "frequencies"):
@@ -235,7 +235,7 @@ def _names(part: str, names: object) -> None:
 def _expected(protocol: LocalProtocol) -> set[int]:
     """How many labels a protocol can have, if any."""
     if isinstance(protocol, Marginals):
-        return {len(protocol.sizes)}
+        return {len(protocol.sizes), sum(protocol.sizes)}  # the attributes, or the values of all of them in turn
     if protocol.goal == "frequencies":
         return {int(getattr(protocol, "k", protocol.cells))}
     if protocol.goal == "means":

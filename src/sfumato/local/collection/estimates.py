@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from sfumato.queries.linear.simplex import projected
 from sfumato.records import readable
 from sfumato.visible import visible
 
-__all__ = ["FORMAT", "Estimate", "load_estimate"]
+__all__ = ["FORMAT", "Estimate", "load_estimate", "short"]
 
 FORMAT, EARLIER = "sfumato-estimate/2", "sfumato-estimate/1"  # rounds have names; they were counted
 FIRST, FEW = 10, 3  # estimates that are shown in a table, and in a line
@@ -114,6 +115,18 @@ class Estimate(Shown, Framed):
 
         return central(self.collection.protocol, together(self.collection.batch, self.reports, self.refused), delta)
 
+    def central_history(self, delta: float) -> Approximate:
+        """What all rounds cost one owner if a relay shuffles each of them, and each is as large as this one.
+
+        Owners who answer afresh: the losses of the rounds add up.  What is kept returns in every round, and by that
+        its reports can be linked over rounds: then nothing is claimed beyond the local promise.
+        """
+        rounds = len(self.collection.rounds)
+        if self.collection.most is not None:
+            raise UnsupportedQuery("kept reports return in every round, which undoes a shuffle; history() holds")
+        each = self.central(math.nextafter(delta / rounds, 0) if rounds > 1 else delta)
+        return Approximate(Pure(each.epsilon).group(rounds).epsilon, delta, assumptions=each.assumptions)
+
     def certificate(self) -> Certificate | NoBoundKnown:
         """How far the error is from the best that any protocol of this guarantee could reach."""
         from sfumato.bounds.minimax import certify_local  # scipy: only when asked
@@ -127,6 +140,8 @@ class Estimate(Shown, Framed):
         protocol, given = self.collection.protocol, self.collection.labels
         count = len(self.values)
         if isinstance(protocol, Marginals):
+            if len(given) == sum(protocol.sizes):  # of the values of all attributes, one attribute after the other
+                return protocol.named(given)
             names = given or tuple(f"attribute {i}" for i in range(len(protocol.sizes)))
             cells = [
                 (subset, cell)
@@ -182,7 +197,7 @@ class Estimate(Shown, Framed):
         """The promise over all rounds, where there is more to say than of one report."""
         if self.history() == self.guarantee():
             return {}
-        told = f"{_short(self.history())} over all {len(self.collection.rounds)} rounds"
+        told = f"{short(self.history())} over all {len(self.collection.rounds)} rounds"
         if self.collection.most is not None:
             told += f", {self.collection.most} values of an owner, for histories that change in one pattern"
         return {"history": told}
@@ -190,8 +205,12 @@ class Estimate(Shown, Framed):
     def _shuffled(self) -> dict[str, str]:
         """The promise after a shuffle, where one is proven."""
         with contextlib.suppress(UnsupportedQuery, ParameterError):
-            central = self.central(min(1e-6, self.reports**-1.5))
-            return {"shuffled": f"{_short(central)}, if a relay shuffles and the others report honestly"}
+            delta = min(1e-6, self.reports**-1.5)
+            told = short(self.central(delta))
+            if len(self.collection.rounds) > 1:
+                with contextlib.suppress(UnsupportedQuery):
+                    told += f" (over all rounds of this size {short(self.central_history(delta))})"
+            return {"shuffled": f"{told}, if a relay shuffles and the others report honestly"}
         return {}
 
     def card(self) -> Card:
@@ -260,19 +279,24 @@ class Estimate(Shown, Framed):
         return plot_estimate(self, level, joint=joint, consistent=consistent)
 
     def save(self, path: str | Path, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Path:
-        """Write the record as JSON."""
+        """Write the record as JSON, or its table as Parquet."""
         target = Path(path)
+        if target.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(self.table(level, joint=joint, consistent=consistent), target)
+            return target
         if target.suffix != ".json":
-            raise ParameterError(f"an estimate is saved as .json, not {target.suffix!r}")
+            raise ParameterError(f"an estimate is saved as .json or .parquet, not {target.suffix!r}")
         record = self.to_record(level, joint=joint, consistent=consistent)
         target.write_text(readable(record), encoding="utf-8")
         return target
 
 
-def _short(claim: Pure | Approximate) -> str:
+def short(claim: Pure | Approximate) -> str:
     """A guarantee in a few words, rounded up.
 
-    >>> _short(Pure(3.0000000000000004)), _short(Approximate(0.0876, 1e-6))
+    >>> short(Pure(3.0000000000000004)), short(Approximate(0.0876, 1e-6))
     ('epsilon 3.01', 'epsilon 0.0876, delta 1e-6')
     """
     parts = claim.parts().items()

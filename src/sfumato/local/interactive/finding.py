@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.answers.frames import Framed
 from sfumato.cards import Card, Shown, counted
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.local.collection.estimates import short
 from sfumato.local.interactive.inquiry import Asked, Inquiry, contents, saved
 from sfumato.local.interactive.interaction import Transcript, Turn, checked
 from sfumato.privacy.guarantees import Approximate, Pure, to_record
@@ -100,10 +101,10 @@ class Finding(Shown, Framed):
             "guarantee": self.guarantee().words().format(unit=UNIT),
         }
         if len(self.inquiry.rounds) > 1:
-            facts["history"] = f"{self.history()!r} over all {len(self.inquiry.rounds)} rounds"
+            facts["history"] = f"{short(self.history())} over all {len(self.inquiry.rounds)} rounds"
         with contextlib.suppress(UnsupportedQuery, ParameterError):
             central = self.central(1e-6)
-            facts["shuffled"] = f"{central!r}, if a relay shuffles each turn and the others answer honestly"
+            facts["shuffled"] = f"{short(central)}, if a relay shuffles each turn and the others answer honestly"
         facts["result"] = (
             f"holds with probability at least {1 - rule.beta:.4g}, if owners are drawn alike for each turn"
         )

@@ -82,11 +82,24 @@ class Marginals(Split):
         return self.tables
 
     def owned(self, value: object, names: Names) -> list[int]:
-        """A position for each attribute; labels name the attributes, not their values."""
-        entries = listed(value, what := f"a list of {len(self.sizes)} positions, one for each attribute")
+        """A position for each attribute, or its label where labels name the values of all attributes in turn."""
+        entries = listed(value, what := f"a list of {len(self.sizes)} positions or labels, one for each attribute")
         if len(entries) != len(self.sizes):
             raise ParameterError(f"a value must be {what}; {UNSENT}")
+        if len(names.labels) == sum(self.sizes):
+            own = self._labels(names.labels)
+            return [Names(labels).position(entry, len(labels)) for entry, labels in zip(entries, own, strict=True)]
         return [position(entry, size) for entry, size in zip(entries, self.sizes, strict=True)]
+
+    def named(self, labels: tuple[str, ...]) -> list[str]:
+        """What each cell is about, where labels name the values of all attributes in turn."""
+        own = self._labels(labels)
+        cells = ((s, cell) for s in self.subsets for cell in np.ndindex(*(self.sizes[i] for i in s)))
+        return [", ".join(own[i][v] for i, v in zip(subset, cell, strict=True)) for subset, cell in cells]
+
+    def _labels(self, labels: tuple[str, ...]) -> list[tuple[str, ...]]:
+        ends = np.cumsum(self.sizes).tolist()
+        return [labels[end - size : end] for end, size in zip(ends, self.sizes, strict=True)]
 
     def coerce(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """A row of positions for each owner."""
