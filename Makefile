@@ -6,7 +6,7 @@ JOBS   ?= 2
 export PYTHONDONTWRITEBYTECODE =  # compiled modules are kept: tests and demo start hundreds of processes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fresh test-heavy test-spark test-node check format audit bench clean
+.PHONY: help demo test test-fresh test-heavy test-spark test-node test-client check format audit bench clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,14 @@ test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if
 test-node: $(VENV)/.ready  ## The JavaScript client against the Python one (installs Node if there is none)
 	@command -v node >/dev/null || (apt-get update -q && apt-get install -q -y nodejs)
 	$(BIN)/pytest -m node tests/node
+
+test-client:  ## The client's own wheel, in an environment that has numpy and nothing else
+	rm -rf $(VENV)-client build/client
+	$(PYTHON) -m venv $(VENV)-client
+	$(PYTHON) clients/python/build.py build/client
+	$(VENV)-client/bin/pip install --quiet --constraint constraints.txt build/client/*.whl
+	mkdir build/client/owner
+	$(VENV)-client/bin/python -W error tests/local/alone.py build/client/owner
 
 check: $(VENV)/.ready  ## Lint, format, types, and that versions agree
 	$(BIN)/ruff check .

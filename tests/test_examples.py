@@ -87,3 +87,14 @@ def test_the_curves_run(tmp_path):
     assert "everywhere at once" in said
     assert "of working age" in said
     assert "19:00" in said
+
+
+def test_six_jobs_take_one_import_and_forty_lines(tmp_path):
+    source = (EXAMPLES / "six_jobs.py").read_text()
+    assert len(source.splitlines()) <= 40
+    assert re.findall(r"^.*import.*sfumato.*|^.*from sfumato.*", source, re.MULTILINE) == ["import sfumato.local as sl"]
+    said = python(EXAMPLES / "six_jobs.py", cwd=tmp_path)
+    titles = ("start page, round 1", "age, round 1", "apps, round 1", "plans, round 1", "mood: from", "words, round 1")
+    assert all(title in said for title in titles)
+    assert "SUSPICIOUS" not in said
+    assert all(word in said for word in ("bat ", "tab ", "free, phone"))

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from sfumato.local.questions.reading import Reading
     from sfumato.local.relay.limit import Limit
     from sfumato.local.relay.relay import Relay
+    from sfumato.privacy.guarantees import Approximate, Pure
     from sfumato.randomness import secure, seeded
 
 _HOMES = {
@@ -107,6 +108,7 @@ _HOMES = {
     "sfumato.local.questions.reading": ("Reading",),
     "sfumato.local.relay.limit": ("Limit",),
     "sfumato.local.relay.relay": ("Relay",),
+    "sfumato.privacy.guarantees": ("Approximate", "Pure"),
     "sfumato.randomness": ("secure", "seeded"),
 }  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -114,6 +116,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "PROTOCOLS",
     "QUESTIONS",
+    "Approximate",
     "Asked",
     "Budget",
     "Choice",
@@ -147,6 +150,7 @@ __all__ = [
     "Participant",
     "Piecewise",
     "PrivUnit",
+    "Pure",
     "QuantileSearch",
     "Randomized",
     "Ranges",
