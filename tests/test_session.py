@@ -515,3 +515,21 @@ def test_a_turn_that_cannot_be_had_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.undo()
     with turn(tmp_path / "a.ledger", "count"), turn(tmp_path / "a.ledger", "mean"), turn(tmp_path / "b.ledger", "mean"):
         assert len(list(Path(tempfile.gettempdir()).glob(".sfumato-*.turn"))) >= 3
+
+
+def test_locks_of_killed_processes_go_and_those_in_use_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    (tmp_path / ".sfumato-left.turn").touch()
+    with turn(tmp_path / "a.ledger", "count"):
+        assert not (tmp_path / ".sfumato-left.turn").exists()
+        with turn(tmp_path / "b.ledger", "count"):
+            assert len(list(tmp_path.glob(".sfumato-*.turn"))) == 2
+    assert not list(tmp_path.glob(".sfumato-*.turn"))
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    table = sf.read(pa.table({"age": [30, 40]}), schema={"age": sf.Integers(0, 120)}, dataset="two")
+    session = sf.Session(table, budget=sf.Pure(2.0), ledger=tmp_path / "l")
+    for made in (session.synthesize(spend=sf.Pure(1.0)), session.release(sf.count(), spend=sf.Pure(1.0))):
+        with pytest.raises(ParameterError, match="there is no folder"):
+            made.save(tmp_path / "nowhere" / "made.parquet")

@@ -30,6 +30,7 @@ __all__ = [
     "DatabaseKind",
     "clear_drafts",
     "free_bytes",
+    "in_a_folder",
     "sync_directory",
     "sync_names",
     "turn",
@@ -60,6 +61,14 @@ def sync_names(path: Path) -> None:
     for directory in path.absolute().parent.parents:
         with contextlib.suppress(OSError):  # not ours to open, hence not made just now
             sync_directory(directory)
+
+
+def in_a_folder(path: str | Path) -> Path:
+    """The path of a file to write, whose folder there is; refused where there is none."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise ParameterError(f"{target} cannot be written: there is no folder {target.parent}; make it first")
+    return target
 
 
 def free_bytes(directory: Path) -> int:
@@ -94,6 +103,7 @@ def turn(path: Path, name: str) -> Iterator[None]:
     digest = hashlib.sha256(f"{path.absolute()}\0{name}".encode()).hexdigest()[:32]
     place = Path(tempfile.gettempdir()) / f".sfumato-{digest}.turn"
     handle = _taken(place)
+    _clear_turns(place.parent)
     try:
         yield
     finally:
@@ -122,6 +132,22 @@ def _taken(place: Path) -> int | None:
             os.close(handle)
     except (ImportError, OSError):
         return None
+
+
+def _clear_turns(directory: Path) -> None:
+    """Remove locks of ours that nobody holds, as killed processes leave them; who waits for one makes it anew."""
+    with contextlib.suppress(ImportError, OSError):
+        import fcntl
+
+        for place in directory.glob(".sfumato-*.turn"):
+            with contextlib.suppress(OSError):
+                handle = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if os.fstat(handle).st_uid == os.geteuid() and os.fstat(handle).st_ino == place.stat().st_ino:
+                        place.unlink()
+                finally:
+                    os.close(handle)
 
 
 @contextlib.contextmanager

@@ -350,3 +350,76 @@ def test_a_ledger_without_a_folder_is_refused_and_nothing_is_left(place, run):
     assert done.code == 1
     assert "directory" in done.err
     assert left_behind(place) == []
+
+
+def test_a_saved_table_is_asked_for_nothing_and_shows_all_its_errors(place, run):
+    arguments = ["synthesize", "plan.toml", "--epsilon", 2, "--column", "age", "--column", "state"]
+    assert run(*arguments, "--out", "made.parquet").code == 0
+    made = sf.load(place / "made.parquet")
+    asked = json.loads(run("ask", "made.parquet", "mean", "--column", "age", "--by", "state", "--json").out)
+    assert asked["answers"] == made.ask(sf.mean("age").by("state")).table().to_pylist()
+    shown = run("ask", "made.parquet", "count", "--where", "age >= 40", "--level", 0.5).out
+    low, high = made.ask(sf.count().where("age >= 40")).interval(0.5)
+    for words in ("count where age >= 40", f"{low:,.6g}", f"{high:,.6g}", "cost nothing", "at 0.5"):
+        assert words in " ".join(shown.split())
+    every = json.loads(run("show", "made.parquet", "--errors", "--json").out)["errors"]
+    assert {tuple(row["columns"]) for row in every} == {("age",), ("state",), ("age", "state")}
+    assert "age x state" in run("show", "made.parquet", "--errors").out
+    for wrong, words in [
+        (["made.parquet", "mean", "--column", "agee"], "did you mean 'age'"),
+        (["made.parquet", "means"], "is unknown"),
+        (["made.csv", "count"], "rows alone"),
+        (["plan.toml", "count"], "plan.toml"),
+    ]:
+        refused = run("ask", *wrong)
+        assert refused.code == 1
+        assert words in refused.err
+
+
+def test_a_csv_says_where_its_record_is(place, run):
+    arguments = ["synthesize", "plan.toml", "--epsilon", 1, "--column", "state"]
+    assert "record is in the ledger" in " ".join(run(*arguments, "--out", "made.csv").out.split())
+    done = run(*arguments, "--out", "made.parquet").out
+    assert "record" not in done
+    assert "nothing now: it was stored" in done
+
+
+def test_refusals_of_the_budget_say_what_was_asked_what_is_left_and_what_to_do(place, run):
+    """The budget is epsilon 4 and delta 1e-5."""
+    arguments = ["synthesize", "plan.toml", "--column", "age", "--column", "state"]
+    seen = " ".join(run(*arguments, "--epsilon", 1, "--delta", 1e-4).out.split())
+    assert "does NOT fit: epsilon 1, delta 0.0001 was asked for" in seen
+    assert "and epsilon 4, delta 1e-05 is left (too little delta)" in seen
+    assert run(*arguments, "--epsilon", 1, "--delta", 1e-5, "--out", "made.parquet").code == 0
+    done = run(*arguments, "--epsilon", 1, "--delta", 1e-5, "--name", "other", "--out", "other.parquet")
+    assert done.code == 3
+    assert "is left (no delta: spend epsilon alone)" in done.err
+    taken = run(*arguments, "--epsilon", 1, "--out", "other.parquet")
+    assert taken.code == 1
+    assert "in the shell --name" in taken.err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--target", "stat"], "did you mean 'state'?"),
+        (["--keep", "agee > 3"], "did you mean 'age'?"),
+        (["--person", "age"], "in a plan unit = {"),
+    ],
+)
+def test_names_that_are_nearly_right_are_guessed_in_the_words_of_the_shell(wrong, words, place, run):
+    text = (place / "plan.toml").read_text()
+    (place / "plan.toml").write_text(text.replace('unit = { column = "id", rows = 1 }', 'unit = "row"'))
+    done = run("synthesize", "plan.toml", "--epsilon", 1, "--column", "age", "--column", "state", *wrong)
+    assert done.code == 1
+    assert words in done.err
+
+
+def test_a_page_links_to_the_files_beside_it(place, run):
+    head = (place / "plan.toml").read_text().split("[[release]]")[0]
+    entry = '[[release]]\nname = "my table"\nquery = "synthetic"\ncolumns = ["age"]\nspend = { epsilon = 1.0 }\n'
+    (place / "plan.toml").write_text(head + entry)
+    assert run("publish", "plan.toml", "--out", "report").code == 0
+    page = (place / "report" / "report.html").read_text()
+    [file] = (place / "report" / "releases").glob("*.parquet")
+    assert f'<a href="releases/{file.name}">releases/{file.name}</a>' in page

@@ -74,3 +74,30 @@ def test_hostile_cells_stay_texts(place, run):
     done = run("draft", "people.parquet", "--codebook", "bounds.csv")
     assert tomllib.loads(done.out)["columns"]["age"]["values"] == [cell, "b"]
     assert "\x1b" not in done.out
+
+
+def test_a_list_with_another_sign_between_its_members_is_doubted(place, run):
+    (place / "p.csv").write_text("sex,job,note\nF,a,b\n")
+    (place / "bounds.csv").write_text('column,values\nsex,F;M\njob,"a, b | c"\nnote,"x,y"\nelsewhere,p;q\n')
+    done = run("draft", "p.csv", "--header", "--codebook", "bounds.csv")
+    assert done.code == 0
+    assert tomllib.loads(done.out)["columns"]["sex"]["values"] == ["F;M"]
+    assert "values of 'sex', values of 'note' became a single member" in done.err
+    assert "write | between them" in done.err
+    (place / "bounds.csv").write_text("column,values\nsex,F|M\n")
+    assert not run("draft", "p.csv", "--header", "--codebook", "bounds.csv").err
+
+
+def test_an_empty_codebook_is_one_that_can_be_read(place, run):
+    (place / "p.csv").write_text('sex,"first, name"\nF,Zanzibar\n')
+    assert run("draft", "p.csv", "--template").code == 1
+    done = run("draft", "p.csv", "--header", "--template", "--out", "empty.csv")
+    assert done.code == 0, done.err
+    text = (place / "empty.csv").read_text()
+    assert text.startswith("column,type,low,high,")
+    assert "Zanzibar" not in text
+    filled = text.replace("sex,,,,,", "sex,,,,,F | M")
+    (place / "filled.csv").write_text(filled)
+    said = tomllib.loads(run("draft", "p.csv", "--header", "--codebook", "filled.csv").out)["columns"]
+    assert said["sex"] == {"type": "categories", "values": ["F", "M"]}
+    assert set(said) == {"sex", "first, name"}

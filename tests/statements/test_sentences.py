@@ -47,10 +47,11 @@ HEADINGS_AND_REASONS = {
     "bounds/selection.py": 3,
     "bounds/tables.py": 5,
     "bounds/workloads.py": 1,
-    "cli/app.py": 2,  # help: what the commands show, and what --response takes
+    "cli/app.py": 4,  # help: what the commands show, what --response takes, and the level of `ask`
     "cli/draft.py": 1,
     "cli/explain.py": 1,  # a heading
     "cli/preview.py": 1,
+    "cli/show.py": 1,  # a reason
     "bounds/volume.py": 1,
     "ledger/verification.py": 1,
     "local/interactive/finding.py": 3,  # the rule's own promise, by every transcript in tests/local/test_interactive.py
@@ -76,7 +77,7 @@ HEADINGS_AND_REASONS = {
 PREDICTIONS = {  # "about" and "typical": guesses, and marked as such
     "local/choosing.py": 1,
     "release/comparison.py": 2,
-    "release/prediction.py": 2,  # a title, and what predictions rest on; checked in tests/mechanisms/synthetic
+    "release/prediction.py": 3,  # a title, where all are, and what they rest on; checked in tests/mechanisms/synthetic
     "release/free_answers.py": 2,  # what an interval is, which tests/test_free_answers.py checks
 }
 DESCRIPTIONS = ("local/protocols/", "auditing/")  # what a report holds, and what an auditor found

@@ -1,4 +1,4 @@
-"""The command line: `sfumato draft | check | extent | preview | publish | synthesize | more | sanitize | show |
+"""The command line: `sfumato draft | check | extent | preview | publish | synthesize | ask | more | sanitize | show |
 explain | ledger | audit`, `key | relay | collect | merge | estimate` for local reports, and `epsilon` for accounting.
 """
 

@@ -48,14 +48,17 @@ def draft(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet or DuckDB.", show_default=False)],
     table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file.")] = None,
     header: Annotated[bool, typer.Option("--header", help="The first line of a text file names the columns.")] = False,
-    codebook: Annotated[Path | None, typer.Option(help="A CSV of what is public: column, type, low, high ...")] = None,
+    codebook: Annotated[
+        Path | None, typer.Option(help="A CSV of what is public: column, type, low, high, values (a | b | c) ...")
+    ] = None,
+    template: Annotated[bool, typer.Option("--template", help="An empty codebook to fill in, not a plan.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan; otherwise it is printed.")] = None,
     json: Json = False,
 ) -> None:
     """Write a starting plan from column names, types and a codebook, never from values."""
     from sfumato.cli.draft import run
 
-    run(file, table, header, out, json, codebook)
+    run(file, table, header, out, json, codebook, template)
 
 
 @app.command(epilog="Example: sfumato preview people.toml")
@@ -152,6 +155,22 @@ def more(
     run(table, rows, given, after, out)
 
 
+@app.command(epilog="Example: sfumato ask synthetic.parquet mean --column salary --by state --where 'age >= 60'")
+def ask(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A saved synthetic table.", show_default=False)],
+    query: Annotated[str, typer.Argument(help="count, mean, sum, share, histogram, median, ... as plans name them.")],
+    column: Annotated[str | None, typer.Option(help="The column that the query is about.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="A column to group by; repeat for more.")] = None,
+    where: Annotated[str | None, typer.Option(help="A condition, such as 'age >= 60'.")] = None,
+    level: Annotated[float, typer.Option(help="The probability of the interval.")] = 0.95,
+    json: Json = False,
+) -> None:
+    """Ask a synthetic table, free: what its rows answer, with an interval for the real table's answer."""
+    from sfumato.cli.ask import run
+
+    run(table, query, column, by, where, level, json)
+
+
 @app.command(
     epilog="Example: sfumato sanitize people.toml --epsilon 2 --delta 1e-6 --column age --out sanitized.parquet"
 )
@@ -198,12 +217,15 @@ def show(
     adding_up: Annotated[
         bool, typer.Option("--adding-up", help="Counts as whole numbers, none negative, whose margins agree.")
     ] = False,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Of a synthetic table: the predicted errors of all columns and pairs.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show a saved release: answers, error bars, guarantee, certificate."""
     from sfumato.cli.show import run
 
-    run(release, json, adding_up)
+    run(release, json, adding_up, errors)
 
 
 @app.command(epilog="Example: sfumato explain people-report/releases/mean-height.json")

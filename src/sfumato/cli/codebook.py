@@ -2,25 +2,28 @@
 
 Its headings are `column` and parts of plans (`type`, `low`, `high`, ...); an empty cell says nothing.  Where none is
 named, the type follows from the parts: values are categories, bounds that are dates dates, whole ones whole numbers.
+Members of a list stand between bars: `F | M`.
 """
 
 from __future__ import annotations
 
 import csv
 import datetime
+import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from sfumato.errors import SchemaError
 from sfumato.spaces import SPACES
 
-__all__ = ["Entry", "read_codebook", "spelled"]
+__all__ = ["Entry", "doubtful", "read_codebook", "spelled", "template"]
 
 PARTS = ("type", "low", "high", "step", "values", "items", "unit", "longest", "cap", "missing", "other", "na")
 LISTS = ("values", "items", "na")
 PLANNED = {"items": "of"}  # the parts that have another name in plans
 BETWEEN = "|"  # the members of a list
+ELSEWHERE = re.compile("[;,/]")  # what others write between them
 NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 
@@ -53,6 +56,32 @@ def read_codebook(path: Path) -> dict[str, Entry]:
             raise SchemaError(f"--codebook: line {number} of {path} names no column, or one that was named before")
         entries[name] = entry
     return entries
+
+
+def doubtful(entries: Mapping[str, Entry]) -> str | None:
+    """A word on lists of one member that look like several, written with another sign between them; None if none do."""
+    found = [
+        f"{part} of {name!r}"
+        for name, entry in entries.items()
+        for part in LISTS
+        if BETWEEN not in entry.get(part, BETWEEN) and ELSEWHERE.search(entry[part])
+    ]
+    if not found:
+        return None
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return (
+        f"--codebook: {', '.join(found[:3])}{more} became a single member of a list; if several are meant, write "
+        f"{BETWEEN} between them: F {BETWEEN} M"
+    )
+
+
+def template(columns: Iterable[str]) -> str:
+    """An empty codebook for columns, as CSV."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["column", *PARTS])
+    lines.writerows([name, *("" for _ in PARTS)] for name in columns)
+    return text.getvalue()
 
 
 def spelled(entry: Entry, blank: str, quoted: Callable[[str], str]) -> list[str] | None:

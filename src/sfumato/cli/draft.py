@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from sfumato.cli.codebook import Entry, read_codebook, spelled
-from sfumato.cli.console import print_json, say, write_text
+from sfumato.cli.codebook import Entry, doubtful, read_codebook, spelled, template
+from sfumato.cli.console import complain, print_json, say, write_text
 from sfumato.errors import SchemaError
 from sfumato.plans import BLANK, FORMAT
 from sfumato.spaces import SPACES
@@ -55,9 +55,17 @@ spend = {{ epsilon = "{blank}" }}
 
 
 def run(
-    file: Path, table: str | None, header: bool, out: Path | None, as_json: bool, codebook: Path | None = None
+    file: Path,
+    table: str | None,
+    header: bool,
+    out: Path | None,
+    as_json: bool,
+    codebook: Path | None = None,
+    empty: bool = False,
 ) -> None:
-    """Write or print the draft; the first line of a text file is shown only to who says that it holds names."""
+    """Write or print the draft, or an `empty` codebook; the first line of a text file is shown only to who says that it
+    holds names.
+    """
     from sfumato.engines import column_types
 
     kinds = column_types(file, table)
@@ -67,17 +75,23 @@ def run(
             "data; if it names them, run again with --header, otherwise write the names above it first"
         )
     said = {} if codebook is None else read_codebook(codebook)
-    text = drafted(file, table, kinds, out, said)
+    doubt = doubtful({name: entry for name, entry in said.items() if name in kinds})
+    if doubt is not None:
+        complain(doubt)
+    text = template(kinds) if empty else drafted(file, table, kinds, out, said)
     if as_json:
         known = {name: None if file.suffix.lower() in NAMES_ONLY else kind for name, kind in kinds.items()}
-        print_json({"file": str(file), "columns": known, "plan": text})
+        print_json({"file": str(file), "columns": known, "codebook" if empty else "plan": text})
         return
     if out is None:
         say(text.removesuffix("\n"))
         return
     if out.exists():
-        raise SchemaError(f"{out} exists already; choose another name for the plan, or remove it first")
+        raise SchemaError(f"{out} exists already; choose another name, or remove it first")
     write_text(out, text)
+    if empty:
+        say(f"wrote {out}: fill in what is public of each column, then: sfumato draft {file} --codebook {out}")
+        return
     say(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then: sfumato check {out} and sfumato preview")
 
 

@@ -83,7 +83,8 @@ def _report(done: Carried, directory: Path, saving: str) -> Path:
     from sfumato.report.html import write_report
 
     with writing(directory, KEPT):
-        return write_report(done.releases, done.ledger, page, saving)
+        files = [f"releases/{name}{release.FILES[0]}" for release, name in zip(done.releases, done.names, strict=True)]
+        return write_report(done.releases, done.ledger, page, saving, files)
 
 
 def _record(done: Carried, directory: Path, report: Path) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from sfumato.cards import counted
 from sfumato.cli.console import print_json, say
 from sfumato.cli.interrupts import patient
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
+from sfumato.ledger.rules import lacking
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
-from sfumato.plans.outlook import must_be_chargeable, must_know, opened, standing
+from sfumato.plans.outlook import Standing, must_be_chargeable, must_know, opened, standing
 from sfumato.plans.plan import read_document
 from sfumato.privacy.guarantees import Guarantee, guarantee_of
 from sfumato.progress import listening
@@ -27,7 +28,7 @@ from sfumato.release.synthetic import SyntheticTable
 from sfumato.report.answers import left
 from sfumato.storage import PUBLISHED, clear_drafts, whole, writing
 
-__all__ = ["more", "sanitize", "synthesize"]
+__all__ = ["more", "sanitize", "synthesize", "synthetic_table"]
 
 KEPT = ".  The table is stored in the ledger: run the same command again at no further cost"
 
@@ -79,10 +80,7 @@ def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> Non
 
     _must_be_writable(out)
     _must_spare(out, path)
-    saved = load(path)
-    if saved.to_record()["format"] != SyntheticTable.FORMAT:
-        raise UnsupportedQuery(f"{path} is no synthetic table; more rows are drawn from one that was saved as .parquet")
-    table = cast(SyntheticTable, saved)
+    table = synthetic_table(path, "more rows are drawn from")
     if out.suffix == ".csv" and table.provenance.laboratory is not None:
         raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
     made = table.more(rows, given, after=after)
@@ -91,6 +89,19 @@ def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> Non
     say(f"{counted(made.num_rows, 'row')} like those of {table.name!r}{'' if given is None else f', where {given}'}")
     say("  cost         nothing: they were drawn from the released rows")
     say(f"  file         {out}")
+
+
+def synthetic_table(path: Path, done: str) -> SyntheticTable:
+    """A saved synthetic table; another file is refused, with what is `done` to such tables."""
+    if path.suffix.lower() == ".csv":
+        raise UnsupportedQuery(
+            f"{path} holds rows alone; {done} a synthetic table that was saved as .parquet: run sfumato synthesize "
+            "again with --out FILE.parquet, which costs nothing for a table that is stored"
+        )
+    saved = load(path)
+    if saved.to_record()["format"] != SyntheticTable.FORMAT:
+        raise UnsupportedQuery(f"{path} is no synthetic table; {done} one that was saved as .parquet")
+    return cast(SyntheticTable, saved)
 
 
 def sanitize(
@@ -125,9 +136,15 @@ def _run(path: Path, query: Query, spend: Guarantee, out: Path | None, as_json: 
         return
     say(seen)
     stands = standing(plan, seen.guarantee)
-    free = "" if stands.fits else "; only what is stored already comes for free"
-    say(f"  budget       {'fits' if stands.fits else 'does NOT fit'}: {left(stands.left)} is left{free}")
+    say(f"  budget       {'fits' if stands.fits else 'does NOT fit'}: {_room(seen.guarantee, stands)}")
     say("  to publish   give --out FILE.parquet or FILE.csv; nothing was spent and no data was read")
+
+
+def _room(claim: Guarantee, stands: Standing) -> str:
+    """What is left for a claim; where that is too little, what was asked for, and what to do."""
+    if stands.fits:
+        return f"{left(stands.left)} is left"
+    return f"{lacking(claim, stands.left)}; only what is stored already comes for free"
 
 
 def _plan(path: Path, out: Path | None) -> Plan:
@@ -194,6 +211,11 @@ def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: boo
         if charges > 1:
             say(f"  charged      {charges} times: what was charged before was lost, as where a process is killed")
         say(f"  file         {out}")
+        if out.suffix == ".csv":
+            say(
+                "  record       is in the ledger, not in a .csv: with --out FILE.parquet the same command writes both, "
+                "at no further cost, for sfumato show, ask and more"
+            )
 
 
 def _spend(epsilon: float | None, delta: float | None, rho: float | None) -> Guarantee:

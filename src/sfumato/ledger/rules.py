@@ -13,7 +13,7 @@ from functools import partial
 
 from sfumato.errors import AssumptionRefused, BudgetExceeded, LedgerError, ParameterError
 from sfumato.ledger.entries import BATCH, SERIES, Entry, now, plain
-from sfumato.ledger.protocol import Known, Member
+from sfumato.ledger.protocol import Known, Member, in_words
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import UNIT, Amounts
 from sfumato.privacy.guarantees import Guarantee, Pure, to_record
@@ -102,7 +102,7 @@ def charging(
 ) -> Entry:
     """The entry that spends `claim`, or a refusal."""
     amounts = terms.filter.amounts(claim)
-    total = _admitted(terms, last, first, amounts, f"the charge {claim!r} for {name!r} does not fit")
+    total = _admitted(terms, last, first, amounts, claim, f"the charge for {name!r} does not fit")
     return Entry(
         last.sequence + 1,
         "charge",
@@ -123,8 +123,8 @@ def charging_batch(
     """The entry that spends `claim` for several releases together, or a refusal."""
     pairs = _pairs(terms, members)
     amounts = terms.filter.batch(claim, [member.claim for member in members])
-    together = f"the charge {claim!r} for {len(pairs)} releases together does not fit"
-    total = _admitted(terms, last, first, amounts, together)
+    together = f"the charge for {len(pairs)} releases together does not fit"
+    total = _admitted(terms, last, first, amounts, claim, together)
     description = {
         "claims": [to_record(member.claim) for member in members],
         "releases": [dict(member.description) for member in members],
@@ -159,7 +159,8 @@ def charging_series(terms: Terms, last: Entry, first: Amounts | None, members: S
     if any(other != claim for other in others):
         raise ParameterError("members of a series are outputs of one mechanism, with its claim each")
     amounts = terms.filter.amounts(claim)
-    total = _admitted(terms, last, first, amounts, f"the charge {claim!r} for a series of {len(pairs)} does not fit")
+    series = f"the charge for a series of {len(pairs)} does not fit"
+    total = _admitted(terms, last, first, amounts, claim, series)
     description = {SERIES: True, "releases": [dict(member.description) for member in members]}
     return _together(last, pairs, claim, amounts, total, description)
 
@@ -199,16 +200,33 @@ def drawing(last: Entry, batch: Entry, name: str, digest: str) -> Entry:
     return Entry(last.sequence + 1, "charge", now(), name, digest, free, nothing, last.total, paid, last.hash)
 
 
-def _admitted(terms: Terms, last: Entry, first: Amounts | None, amounts: Amounts, otherwise: str) -> Amounts:
+def _admitted(
+    terms: Terms, last: Entry, first: Amounts | None, amounts: Amounts, claim: Guarantee, otherwise: str
+) -> Amounts:
     """The total with these amounts, if the budget takes it."""
     total = added(last.total, amounts)
     if not terms.filter.admits(total, first):
+        left = remaining(terms, last.total, first)
         raise BudgetExceeded(
-            f"{otherwise}: of the budget {terms.budget!r} "
-            f"there remains {remaining(terms, last.total, first)!r}; nothing was charged.  Ask for less, "
-            "or let whoever answers for the data grant a new budget"
+            f"{otherwise}: {lacking(claim, left)}, of the budget {in_words(terms.budget)}; nothing was charged.  Ask "
+            "for less, or let whoever answers for the data grant a new budget"
         )
     return total
+
+
+def lacking(claim: Guarantee, left: Guarantee) -> str:
+    """What a claim asks for beyond what is left, part by part, and what would fit.
+
+    >>> from sfumato.privacy.guarantees import Approximate
+    >>> lacking(Approximate(1.0, 1e-5), Approximate(2.0, 1e-6))
+    'epsilon 1, delta 1e-05 was asked for, and epsilon 2, delta 1e-06 is left (too little delta)'
+    """
+    asked, held = claim.parts(), left.parts()
+    short = [name for name, amount in asked.items() if amount > held.get(name, amount)]
+    way = f" (too little {' and '.join(short)})" if short else ""
+    if short == ["delta"] and not held["delta"]:
+        way = " (no delta: spend epsilon alone)"
+    return f"{in_words(claim)} was asked for, and {in_words(left)} is left{way}"
 
 
 def releasing(last: Entry, paid: Entry, content: str, size: int, place: str) -> Entry:

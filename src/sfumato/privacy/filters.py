@@ -70,8 +70,9 @@ class PureFilter:
         """What one charge adds to the total."""
         if not isinstance(claim, Pure):
             raise ParameterError(
-                f"a pure budget takes only pure charges, got {claim!r}; "
-                "spend Pure(epsilon), or open the ledger with an Approximate or Concentrated budget"
+                f"a pure budget takes only pure charges, got {claim!r}: it has an epsilon alone, and no delta or rho "
+                "to give; spend Pure(epsilon), in the shell --epsilon without --delta, or start a ledger whose budget "
+                "is Approximate or Concentrated"
             )
         return (units(claim.epsilon),)
 

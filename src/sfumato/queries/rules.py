@@ -24,7 +24,7 @@ from sfumato.queries.predicates import Predicate
 from sfumato.spaces import numeric
 from sfumato.spaces.derived import columns_in, named
 from sfumato.spaces.grammar import Tree, parsed
-from sfumato.spaces.schema import Schema
+from sfumato.spaces.schema import Schema, nearest
 
 __all__ = ["Rules", "given_of", "rules_of"]
 
@@ -258,9 +258,9 @@ def _must_be_plain(
         if name in keys:
             raise UnsupportedQuery(f"the {kind} {text!r:.200} names {name!r}, whose numbers are made up; leave it out")
         if name not in names:
+            near = nearest(name, names) or f"; a text stands between quotes: {named(name)} as '{name}'"
             raise SchemaError(
-                f"the {kind} {text!r:.200} names {name!r}, which is no column of the synthetic table; a text stands "
-                f"between quotes: {named(name)} as '{name}'"
+                f"the {kind} {text!r:.200} names {name!r}, which is no column of the synthetic table{near}"
             )
         space = schema.space(name)
         if space.labels is None and not numeric(space):

@@ -23,7 +23,7 @@ from sfumato.queries.question import Source
 from sfumato.queries.rules import Rules, rules_of
 from sfumato.queries.view import SecretView
 from sfumato.queries.whole import WholeTable, must_be_whole, names_from, shown_names
-from sfumato.spaces.schema import Schema
+from sfumato.spaces.schema import Schema, nearest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ class Synthetic:
             raise ParameterError("a table for a workload also measures marginals; leave good_for at 'both'")
         if self.workload and self.person is not None:
             raise ParameterError(
-                "a workload is answered by rows alone, not by those of persons; leave it out, or person="
+                "a workload is answered by rows alone, not by those of persons; leave out the workload or the person"
             )
         rows = self.rows
         if rows is not None and not (isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MOST_ROWS):
@@ -119,7 +119,7 @@ class Synthetic:
         _check_keys(question)
         if (self.rows or 1) > question.most_rows:
             raise ParameterError(
-                f"rows={self.rows:,} of {len(question.levels)} columns are too many to hold; "
+                f"{self.rows:,} rows of {len(question.levels)} columns are too many to hold; "
                 f"ask for at most {question.most_rows:,}"
             )
         return question
@@ -129,8 +129,10 @@ class Synthetic:
         weights, columns = dict(self.weights), encoded(schema, self.columns)
         unknown = sorted(weights.keys() - {column.whole or column.name for column in columns})
         if unknown:
+            made = [column.whole or column.name for column in columns]
             raise ParameterError(
                 f"target and weights name columns of the synthetic table; {unknown[0]!r} is none of it"
+                f"{nearest(unknown[0], made)}"
             )
         return tuple(replace(column, weight=weights.get(column.whole or column.name, 1.0)) for column in columns)
 
@@ -187,7 +189,7 @@ def _check_keys(question: SyntheticRows) -> None:
             guess = "" if known else " (supposed, since nothing says how many the table has)"
             raise ParameterError(
                 f"unique({name}) has numbers for {room:,} rows, and {rows:,} are to be made{guess}; declare wider "
-                "bounds for it, or say with rows= how many rows to make"
+                "bounds for it, or say how many rows to make (rows=, in the shell --rows)"
             )
 
 
@@ -196,18 +198,21 @@ def _check_persons(question: SyntheticRows, person: Sequence[str]) -> None:
     unit = question.schema.unit
     if not isinstance(unit, Person):
         raise ParameterError(
-            "person= keeps the rows of a person together, but rows are protected here; declare "
-            "unit=Person(column, rows), or leave person out"
+            "the rows of a person are kept together where persons are protected, and here rows are; declare "
+            "unit=Person(column, rows), in a plan unit = { column = ..., rows = ... }, or leave person out"
         )
     if unit.column in question.columns:
-        raise ParameterError(f"{unit.column!r} identifies persons, and is made up; leave it out of columns=")
+        raise ParameterError(f"{unit.column!r} identifies persons, and is made up; leave it out of the columns")
     unknown = sorted(set(person) - set(question.columns))
     if unknown:
-        raise ParameterError(f"person names columns of the synthetic table; {unknown[0]!r} is none of it")
+        near = nearest(unknown[0], question.columns)
+        raise ParameterError(f"person names columns of the synthetic table; {unknown[0]!r} is none of it{near}")
     if question.rules:
-        raise ParameterError("keep= makes rows alone, not together with others of a person; leave it out, or person=")
+        raise ParameterError(
+            "rules (keep) are kept by rows alone, not together with others of a person; leave out keep or person"
+        )
     if question.good_for == "smooth":
-        raise ParameterError("good_for='smooth' measures rows alone; leave it out, or person=")
+        raise ParameterError("rows that are good for smooth queries are measured alone; leave out good_for or person")
 
 
 def _workload(workload: object) -> tuple[Query, ...]:

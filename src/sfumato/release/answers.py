@@ -23,6 +23,7 @@ from sfumato.mechanisms.mechanism import loss_of
 from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.queries import Question
 from sfumato.records import canonical, readable
+from sfumato.storage import in_a_folder
 
 __all__ = ["FORMAT", "FORMER", "Provenance", "Release", "dispute", "facts"]
 
@@ -292,7 +293,7 @@ class Release(Shown, Framed):
 
         A `.csv` holds the table alone, with an apostrophe before texts that a spreadsheet would run as formulas.
         """
-        target = Path(path)
+        target = in_a_folder(path)
         if target.suffix == ".json":
             target.write_text(readable(json.loads(self.to_bytes())), encoding="utf-8")
         elif target.suffix == ".parquet":

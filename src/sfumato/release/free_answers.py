@@ -92,16 +92,18 @@ class FreeAnswer(Shown, Framed):
         low, high = (np.atleast_1d(end).tolist() for end in self.interval(level))
         return pa.table({**self.keys, "estimate": self.estimates.tolist(), "low": low, "high": high})
 
-    def card(self) -> Card:
+    @staticmethod
+    def shown(value: object) -> str:
+        """A key or a number for a reader."""
+        return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+    def card(self, level: float = 0.95) -> Card:
         """The answers with their intervals."""
-        held = self.table().to_pylist()
-        rows = [
-            tuple(f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()) for row in held
-        ]
+        rows = [tuple(map(self.shown, row.values())) for row in self.table(level).to_pylist()]
         facts = {
             "cost": "nothing: it was computed from the released rows",
-            "interval": "where the real table's answer is predicted to lie at 95 %, the table's own error included; "
-            "not proven",
+            "interval": f"where the real table's answer is predicted to lie at {level:.3g}, the table's own error "
+            "included; not proven",
             "as good as": f"a random sample of about {self.sample:,.0f} rows ({KINDS[self.kind]})",
         }
         headings = (*self.keys, "estimate", "low", "high")

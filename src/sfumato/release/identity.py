@@ -67,7 +67,7 @@ class Identity:
         if entry.digest not in (self.digest, *(digest(dict(one)) for one in self.former)):
             raise LedgerError(
                 f"name {name!r} is already used in this ledger for another specification{self._differing(entry)}; "
-                "give the changed release a new name"
+                "give the changed release a new name (name=, in the shell --name)"
             )
         return entry.digest
 

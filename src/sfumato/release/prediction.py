@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.answers.frames import Framed
 from sfumato.answers.statements import ErrorStatement, level_of
 from sfumato.cards import Card, Shown
 from sfumato.mechanisms.synthetic.marginals.judging import CLASSES, COARSE, MOST_PAIRS, UNITS, coarse
@@ -19,7 +20,7 @@ from sfumato.mechanisms.synthetic.marginals.prediction import FEW, Errors, error
 from sfumato.queries.encoding import Column
 from sfumato.queries.goals import UNIT as GOAL
 
-__all__ = ["PredictedErrors", "advice", "predicted", "stated", "wasted"]
+__all__ = ["HEADINGS", "NAMED", "PredictedErrors", "advice", "predicted", "stated", "wasted"]
 
 Names = tuple[str, ...]
 Levels = npt.NDArray[np.int64]
@@ -29,11 +30,12 @@ TINY = 1e-9
 DRAWN = 0.1  # of a random sample's error is left by the fit, and by drawing whole rows from many small parts
 GOOD, POOR = 0.05, 0.15  # total variations that are small, and large
 CELLS, ENOUGH, UNUSED = 64, 200, 10  # cells of a column, its rows, and the part of the cells: none is advised below
+HEADINGS = ("of", "kind", "at most", "sample")
 NAMED = {"columns": "column", "measured": "measured pair", "others": "pair that was not measured"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PredictedErrors(Shown):
+class PredictedErrors(Shown, Framed):
     """For every column and pair, in at most 32 public groups of levels a column, a total variation (half the sum of all
     differences of shares) that it is predicted to stay within with probability `level`.
 
@@ -56,8 +58,8 @@ class PredictedErrors(Shown):
         """The class of a column or a pair."""
         return "columns" if len(names) == 1 else "measured" if names in self.measured else "others"
 
-    def table(self) -> Any:
-        """An Arrow table: columns (one or two), kind, most, sample; worst last."""
+    def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
+        """An Arrow table: columns (one or two), kind, most, sample; worst last.  It is of this object's own level."""
         import pyarrow as pa
 
         order = sorted(self.samples, key=self.within)
@@ -84,8 +86,9 @@ class PredictedErrors(Shown):
             "about as good as a random sample of so many rows",
             "rests on": "noisy measurements of these errors, and on errors of a class being alike: not proven",
         }
-        headings = ("of", "kind", "at most", "sample")
-        return Card("predicted errors", facts, headings, rows, (False, False, True, True), len(order) - len(shown))
+        if len(shown) < len(order):
+            facts["all of them"] = "to_pandas(), or in the shell: sfumato show TABLE --errors"
+        return Card("predicted errors", facts, HEADINGS, rows, (False, False, True, True), len(order) - len(shown))
 
 
 def advice(found: PredictedErrors) -> dict[str, str]:

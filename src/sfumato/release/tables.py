@@ -24,6 +24,7 @@ from sfumato.records import canonical
 from sfumato.release.answers import Provenance, facts
 from sfumato.release.identity import Identity, scope
 from sfumato.spaces.schema import Schema
+from sfumato.storage import in_a_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -256,7 +257,7 @@ class TableRelease(Shown, Framed):
 
         In the latter a text that a spreadsheet would run as a formula begins with an apostrophe.
         """
-        target = Path(path)
+        target = in_a_folder(path)
         if target.suffix == ".csv" and self.provenance.laboratory is not None:
             raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
         if target.suffix == ".parquet":

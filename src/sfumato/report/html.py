@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from sfumato.answers.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
@@ -30,12 +31,21 @@ COVERS = (
 )
 
 
-def write_report(releases: Sequence[Published], ledger: LedgerLike, path: str | Path, saving: str = ALONE) -> Path:
-    """Write the page for `releases`, which were paid from `ledger`; `saving` says why none were charged together."""
+def write_report(
+    releases: Sequence[Published],
+    ledger: LedgerLike,
+    path: str | Path,
+    saving: str = ALONE,
+    files: Sequence[str] = (),
+) -> Path:
+    """Write the page for `releases`, which were paid from `ledger`; `saving` says why none were charged together.
+
+    `files`: where each release lies, from the page on, for a link to it.
+    """
     if not releases:
         raise ParameterError("releases is empty; a report needs at least one release")
     target = Path(path)
-    page = _page(releases, ledger, saving)
+    page = _page(releases, ledger, saving, files)
     with whole(target, PUBLISHED) as draft:
         draft.write_text(page, encoding="utf-8")
     return target
@@ -51,7 +61,7 @@ def svg(chart: Chart, label: str) -> Markup:
     return Markup(drawn.replace("<svg ", named, 1))
 
 
-def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str) -> str:
+def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files: Sequence[str]) -> str:
     terms, head = ledger.terms, ledger.head
     first = releases[0].provenance
     entries = ledger.entries()
@@ -72,7 +82,7 @@ def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str) -> str
         budget=cost(terms.budget),
         together=" ".join(_sentence(words) for words in together or [saving]),
         covers=COVERS,
-        releases=joined(_section(i, release) for i, release in numbered),
+        releases=joined(_section(i, release, files[i - 1] if files else None) for i, release in numbered),
         head=head,
         ledger=ledger.name,
         version=first.version,
@@ -81,11 +91,14 @@ def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str) -> str
 
 SECTION = """
 <section id="r{number}"><h2>{name}</h2><p class="over">{under}</p>{figure}<p class="{badge}">{short}</p>
-<dl>{facts}<dt>Ledger head</dt><dd><code>{head}</code></dd></dl>{table}</section>
+<dl>{facts}{file}<dt>Ledger head</dt><dd><code>{head}</code></dd></dl>{table}</section>
 """
 
 
-def _section(number: int, release: Published) -> Markup:
+FILE = '<dt>File</dt><dd><a href="{href}">{file}</a></dd>'
+
+
+def _section(number: int, release: Published, file: str | None) -> Markup:
     place = release.provenance
     facts = {
         "Guarantee": _sentence(place.claimed(release.guarantee)),
@@ -107,6 +120,7 @@ def _section(number: int, release: Published) -> Markup:
         badge="badge known" if isinstance(release.certificate, Certificate) else "badge",
         short=release.certificate.short(),
         facts=joined(filled("<dt>{name}</dt><dd>{text}</dd>", name=n, text=t) for n, t in facts.items()),
+        file=Markup() if file is None else filled(FILE, href=quote(file), file=file),
         head=place.head,
         table=_table(release),
     )

@@ -16,7 +16,7 @@ from sfumato.spaces.derived import Derived, entries_of, part_of, paths_of
 
 MOST = 2**53  # units that a size may say: as far as doubles count
 
-__all__ = ["Schema", "is_pattern", "named_after", "stem"]
+__all__ = ["Schema", "is_pattern", "named_after", "nearest", "stem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +242,20 @@ class Schema:
 def unknown_column(column: str, declared: Iterable[str]) -> SchemaError:
     """The error for a column that the schema does not declare, with the nearest that it does."""
     names = list(declared)
+    near = nearest(column, names)
+    hint = f"{near} Declared:" if near else "; declared are"
+    return SchemaError(f"there is no column {column!r} in the schema{hint} {', '.join(names)}")
+
+
+def nearest(column: str, names: Iterable[str]) -> str:
+    """A hint at the name that is meant, to go on a refusal; empty where none is near.
+
+    >>> nearest("Agee", ["age", "state"])
+    "; did you mean 'age'?"
+    """
     lower = {name.casefold(): name for name in names}
     near = get_close_matches(column.casefold(), lower, n=1)
-    hint = f"did you mean {lower[near[0]]!r}? Declared:" if near else "declared are"
-    return SchemaError(f"there is no column {column!r} in the schema; {hint} {', '.join(names)}")
+    return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def derived_from(record: dict[str, Any], name: str) -> Derived:
