@@ -14,6 +14,7 @@ from sfumato.cli.console import tolerant
 from sfumato.cli.failures import EXIT_CODES
 from sfumato.cli.failures import explain as explain_failure
 from sfumato.cli.ledgers import Json, ledgers
+from sfumato.cli.options import Amounts, Columns, Delta, Epsilon, Persons, PlanFile, Rho, TableFile, TableName, Version
 from sfumato.cli.ordering import ORDER, InOrder
 from sfumato.cli.relays import CollectionFile, key, relay
 
@@ -32,15 +33,11 @@ app = typer.Typer(
 )
 app.add_typer(ledgers, name="ledger")
 
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
 COLUMN = (
     "Where FILE is a table: its column of bare reports (not messages). A table is known again by the identical bytes "
     "of its file; one that was exported anew or has grown counts again, in full."
 )
 JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: beside the collection, .journal.")]
-Version = Annotated[
-    str | None, typer.Option(help="The version of the table, such as 2026-11, instead of the one that the plan says.")
-]
 
 
 @app.command(epilog="Example: sfumato draft people.parquet --out people.toml")
@@ -94,22 +91,6 @@ def publish(
     from sfumato.cli.publish import run
 
     run(plan, out, new_ledger, json, version)
-
-
-Epsilon = Annotated[float | None, typer.Option(help="How much epsilon to spend.")]
-Delta = Annotated[float | None, typer.Option(help="How much delta to spend.")]
-Rho = Annotated[float | None, typer.Option(help="How much rho to spend, instead of epsilon.")]
-Columns = Annotated[list[str] | None, typer.Option("--column", help="A column; repeat for more.  Default: all.")]
-Persons = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--person", help="A column that is the same in all rows of a person, which come together then; '' if none is."
-    ),
-]
-TableFile = Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")]
-TableName = Annotated[
-    str | None, typer.Option(help="The table's name in the ledger; another one for a second table of the same columns.")
-]
 
 
 @app.command(epilog="Example: sfumato synthesize people.toml --epsilon 1 --delta 1e-6 --out synthetic.parquet")
@@ -237,9 +218,6 @@ def explain(
     from sfumato.cli.explain import run
 
     run(release, json)
-
-
-Amounts = list[float] | None
 
 
 @app.command(

@@ -1,0 +1,30 @@
+"""Arguments and options that several commands share, with their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Amounts", "Columns", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "TableFile", "TableName", "Version"]
+
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
+Version = Annotated[
+    str | None, typer.Option(help="The version of the table, such as 2026-11, instead of the one that the plan says.")
+]
+Epsilon = Annotated[float | None, typer.Option(help="How much epsilon to spend.")]
+Delta = Annotated[float | None, typer.Option(help="How much delta to spend.")]
+Rho = Annotated[float | None, typer.Option(help="How much rho to spend, instead of epsilon.")]
+Columns = Annotated[list[str] | None, typer.Option("--column", help="A column; repeat for more.  Default: all.")]
+Persons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--person", help="A column that is the same in all rows of a person, which come together then; '' if none is."
+    ),
+]
+TableFile = Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")]
+TableName = Annotated[
+    str | None, typer.Option(help="The table's name in the ledger; another one for a second table of the same columns.")
+]
+Amounts = list[float] | None
