@@ -11,7 +11,6 @@ import numpy as np
 from cases import CASES
 
 from sfumato.local.client.binding import texts
-from sfumato.local.protocols import PrivUnit
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.randomness import seeded
 
@@ -45,9 +44,8 @@ def vector(protocol: LocalProtocol, value: Any, place: int) -> dict[str, Any]:
 
 
 def vectors() -> list[dict[str, Any]]:
-    """Of every protocol, three values with their reports; not of PrivUnit, which draws floating numbers."""
-    exact = [(protocol, values) for protocol, values in CASES if not isinstance(protocol, PrivUnit)]
-    return [vector(protocol, values[place], place) for protocol, values in exact for place in range(3)]
+    """Of every protocol, three values with their reports."""
+    return [vector(protocol, values[place], place) for protocol, values in CASES for place in range(3)]
 
 
 if __name__ == "__main__":
