@@ -28,11 +28,12 @@ ENVIRONMENT = (
     "python -m venv peers; peers/bin/pip install pure-ldp==1.2.0 multi-freq-ldpy==0.2.5 scikit-learn statsmodels "
     "bitarray bitstring 'xxhash<4'; then pass --peer-python peers/bin/python"
 )
-SIZES = {  # users a peer randomizes; reports a peer estimates from; reports we aggregate in pieces
-    "quick": {"users": 1000, "hashed": 40, "pieces": 10**6, "largest": 2 * 10**6},
-    "usual": {"users": 4000, "hashed": 200, "pieces": 10**6, "largest": 10**8},
-    "full": {"users": 50_000, "hashed": 2000, "pieces": 10**6, "largest": 10**8},
+SIZES = {  # users a peer randomizes; reports a peer estimates from; reports we aggregate in pieces; messages; kills
+    "quick": {"users": 1000, "hashed": 40, "pieces": 10**6, "largest": 2 * 10**6, "messages": 20_000, "kills": 20},
+    "usual": {"users": 4000, "hashed": 200, "pieces": 10**6, "largest": 10**8, "messages": 60_000, "kills": 200},
+    "full": {"users": 50_000, "hashed": 2000, "pieces": 10**6, "largest": 10**8, "messages": 60_000, "kills": 200},
 }
+COLLECTING = Path(__file__).resolve().with_name("collecting.py")
 HASHING = {"olh", "flh"}
 ROUNDS = 3  # the fastest counts, for ours and for the peers
 FUNCTIONS = 10_000  # hash functions of the fast variant of local hashing, as its authors advise
@@ -213,9 +214,9 @@ def timed(work: Any) -> tuple[Any, float]:
     return done, time.process_time() - began
 
 
-def run(python: str, *arguments: str) -> dict[str, Any] | None:
-    """This file in a process of its own; None if it fails."""
-    command = [python, "-W", "ignore", str(Path(__file__).resolve()), *arguments]
+def run(python: str, *arguments: str, file: Path | None = None) -> dict[str, Any] | None:
+    """This file, or another one, in a process of its own; None if it fails."""
+    command = [python, "-W", "ignore", str(file or Path(__file__).resolve()), *arguments]
     alone = os.environ | dict.fromkeys(THREADS, "1")
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=alone)
     if done.returncode:
@@ -234,7 +235,9 @@ def main() -> None:
     parser.add_argument("--ours", help=argparse.SUPPRESS)
     parser.add_argument("--aggregate", nargs=2, type=int, help=argparse.SUPPRESS)
     parser.add_argument("--peer", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--deployed", action="store_true", help="only collections as they are deployed")
     chosen = parser.parse_args()
+    size = SIZES["quick" if chosen.quick else "full" if chosen.full else "usual"]
     if chosen.ours:
         ours(chosen.ours)
     elif chosen.aggregate:
@@ -243,7 +246,32 @@ def main() -> None:
         peer, users, hashed = chosen.peer
         print(json.dumps((pure_ldp if peer == PEERS[0] else multi_freq_ldpy)(int(users), int(hashed))))
     else:
-        compare(SIZES["quick" if chosen.quick else "full" if chosen.full else "usual"], chosen.peer_python)
+        deployed(size)
+        if not chosen.deployed:
+            compare(size, chosen.peer_python)
+
+
+def deployed(size: dict[str, int]) -> None:
+    """A collection as it is deployed: pieces and a merge, single messages, kills."""
+    many = run(sys.executable, "merged", str(size["largest"]), file=COLLECTING)
+    say(f"{size['largest']} reports through four pieces and a merge: exact tally", many and many["exact"], True,
+        bool(many and many["exact"]))  # fmt: skip
+    if many:
+        say(f"{size['largest']} reports through four pieces and a merge: gigabytes", many["gigabytes"], 1,
+            many["gigabytes"] < 1, seconds=many["seconds"])  # fmt: skip
+    one = run(sys.executable, "single", str(size["messages"]), file=COLLECTING)
+    if one:
+        say("durable messages of one report a second, on the clock", one["rate"], 20_000, one["rate"] >= 20_000,
+            load=one["load"])  # fmt: skip
+        say("durable messages of one report a second of the processor", one["processor"], 20_000,
+            one["processor"] >= 20_000)  # fmt: skip
+        ratio = one["rate"] / one["floor"]
+        say("durable messages of one report, times as many as plain appends that are synced one by one", ratio, 20,
+            ratio >= 20, appends=one["floor"])  # fmt: skip
+    drill = run(sys.executable, "kills", str(size["kills"]), file=COLLECTING)
+    say(f"{size['kills']} kills of devices, relay and collector: lost, counted twice or overspent",
+        len(drill["problems"]) if drill else None, 0, bool(drill and not drill["problems"]),
+        **(drill or {}))  # fmt: skip
 
 
 def compare(size: dict[str, int], peer_python: str) -> None:

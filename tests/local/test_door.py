@@ -76,3 +76,23 @@ def test_a_crowd_is_turned_away_and_not_forgotten(tmp_path, monkeypatch):
     monkeypatch.setattr(doors, "WAITING", 0)
     with Door(PETS, tmp_path / "j") as door, pytest.raises(CollectionError, match="wait at the door"):
         door.send(Client(PETS).report("dog"))
+
+
+@pytest.mark.parametrize("rounds", [("1",), ("one", "two")])
+def test_messages_that_are_read_together_are_judged_as_each_by_itself(tmp_path, rounds):
+    pets = Collection("pets", PETS.protocol, PETS.labels, rounds=rounds)
+    good = [Client(pets).report(label, round=name) for name in rounds for label in 3 * pets.labels]
+    out_of_range = good[0][:24] + bytes(16) + good[0][40:48] + b"\x09"
+    two = sent(pets, np.array([1, 2], dtype=np.uint8), round=rounds[0])
+    tokened = sent(pets, np.array([3], dtype=np.uint8), tokens=np.ones((1, 16), dtype=np.uint8), round=rounds[0])
+    junk = [b"", b"junk", good[0][:-1], good[0] + b"x", out_of_range, bytearray(good[1]), Client(PETS).report("cat")]
+    messages = [*good, *junk, two, tokened, *good[::-1]]
+    assert len(messages) > 30
+    together = Collector(pets, tmp_path / "together", most=1)
+    apart = Collector(pets, tmp_path / "apart", most=1)
+    receipts = together.add_all(messages)
+    assert receipts == [apart.add(message) for message in messages]
+    assert sum(receipt.accepted for receipt in receipts if not receipt.before) == len(good) + 1 + (rounds == ("1",))
+    for one, other in zip(together.journal.rounds(), apart.journal.rounds(), strict=True):
+        assert (one.reports, one.tally.tolist(), one.refused) == (other.reports, other.tally.tolist(), other.refused)
+    assert together.journal.elsewhere() == apart.journal.elsewhere()

@@ -168,10 +168,11 @@ def batch_of(protocol: LocalProtocol, head: Header, message: bytes) -> Batch:
     """The batch behind a header that belongs here."""
     if head.address.version == SEALED:
         raise ReportError("the batch is sealed: a collector that holds the key reads it")
-    table, tokens = rows_of(protocol, head, message), None
+    _sized(protocol, head, message)
+    body, tokens = message[HEADER.size :], None
     if head.flags & TOKENS:
-        tokens, table = table[:, :NAME].copy(), table[:, NAME:]
-    body = table.tobytes()
+        table = rows_of(protocol, head, message)
+        tokens, body = table[:, :NAME].copy(), table[:, NAME:].tobytes()
     reports = protocol.decode(body)
     wrong = int(np.count_nonzero(~protocol.valid(reports))) if head.count else 0
     if wrong:
@@ -181,13 +182,18 @@ def batch_of(protocol: LocalProtocol, head: Header, message: bytes) -> Batch:
 
 def rows_of(protocol: LocalProtocol, head: Header, message: bytes) -> npt.NDArray[np.uint8]:
     """The records behind a header that belongs here, as they are."""
+    _sized(protocol, head, message)
+    return np.frombuffer(message, dtype=np.uint8, offset=HEADER.size).reshape(head.count, head.width(protocol))
+
+
+def _sized(protocol: LocalProtocol, head: Header, message: bytes) -> None:
+    """Refuse a message that is not as long as it says."""
     width, size = head.width(protocol), len(message) - HEADER.size
     if head.count > MOST or size != head.count * width:
         raise ReportError(
             f"length differs: {head.count} reports of {width} bytes were announced, {size} bytes arrived; "
             "the message is truncated or too long"
         )
-    return np.frombuffer(message, dtype=np.uint8, offset=HEADER.size).reshape(head.count, width)
 
 
 def header_of(message: bytes) -> Header:

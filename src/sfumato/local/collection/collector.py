@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,18 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.client.binding import SEALED, UNBOUND, Address
 from sfumato.local.client.sealing import context
-from sfumato.local.client.wire import HEADER, MAGIC, NAME, Batch, Header, batch_of, decode_batch, header_of, rows_of
+from sfumato.local.client.wire import (
+    HEADER,
+    MAGIC,
+    NAME,
+    Batch,
+    Header,
+    batch_of,
+    decode_batch,
+    header_of,
+    packed,
+    rows_of,
+)
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate
@@ -38,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["REASONS", "UNOPENED", "Collector", "Receipt"]
 
 UNOPENED = "unopened report"  # sealed to somebody else, or junk
+FEW, ONE = 16, (1).to_bytes(8, "little")  # messages that are worth reading together; the count of one report
 WORTHWHILE = 1 << 16  # reports from which loading and compiling, seconds once a process, pays
 
 REASONS = {  # what is refused, and whether it is counted in reports or in messages
@@ -76,7 +89,7 @@ class Collector:
     reports: the private one that belongs to the declared one, or its file; merging and estimating need none.
     """
 
-    __slots__ = ("_addresses", "_key", "_opener", "collection", "journal", "most")
+    __slots__ = ("_addresses", "_heads", "_key", "_opener", "collection", "journal", "most")
 
     def __init__(
         self,
@@ -89,6 +102,11 @@ class Collector:
         self._opener = None if key is None else _opener(collection, key)
         self._key = bytes.fromhex(collection.digest)
         self._addresses = collection.addresses()
+        self._heads = {
+            packed(address, bytes(NAME), 0, b"", tokens=False)[:24]: name
+            for address, name in self._addresses.items()
+            if address.version != SEALED
+        }
         names = collection.rounds if collection.bound else ()
         self.journal = Journal.open(path, collection.digest, collection.protocol.cells, names)
 
@@ -118,7 +136,11 @@ class Collector:
 
     def add_all(self, messages: Iterable[bytes]) -> list[Receipt]:
         """Take in messages with one wait for the disk: a receipt for each, all durable when this returns."""
-        found: list[Receipt | Incoming] = [self._examined(message) for message in messages]
+        held = list(messages)
+        single = self._singles(held)
+        found: list[Receipt | Incoming] = [
+            single[place] if place in single else self._examined(message) for place, message in enumerate(held)
+        ]
         good = [part for part in found if isinstance(part, Incoming)]
         folded = iter(self.journal.fold(good) if good else [])
         refused = Counter(reason for part in found if isinstance(part, Receipt) for reason in part.refused)
@@ -181,6 +203,27 @@ class Collector:
         names = [one.name for one in self.journal.rounds() if one.reports]
         return Series(self.collection, tuple(map(self.estimate, names)))
 
+    def _singles(self, messages: list[bytes]) -> dict[int, Incoming]:
+        """Messages of one open report each, read together: what devices send.  All others are examined one by one."""
+        protocol, size = self.collection.protocol, HEADER.size + self.collection.protocol.report_bytes
+        if len(messages) < FEW or self._least > 1:
+            return {}
+        places = [
+            place
+            for place, message in enumerate(messages)
+            if type(message) is bytes and len(message) == size and message[40:48] == ONE and message[:24] in self._heads
+        ]
+        reports = protocol.decode(b"".join([messages[place][HEADER.size :] for place in places]))
+        good = protocol.valid(reports) if places else ()
+        found = {}
+        for row, place in enumerate(places):
+            if good[row]:
+                message = messages[place]
+                mark, report = self._mark(message[24:40]), reports[row : row + 1]
+                settle = partial(_alone, protocol, report)
+                found[place] = Incoming(mark, (mark,), settle, {}, self._heads[message[:24]], self._least)
+        return found
+
     def _examined(self, message: bytes) -> Receipt | Incoming:
         """What is wrong with a message, or what there is to fold."""
         if not isinstance(message, bytes | bytearray | memoryview):
@@ -209,8 +252,9 @@ class Collector:
             return len(reports) - len(replays), fresh
 
         refused |= {"repeated report": len(copies)} if len(copies) else {}
-        marks = [self._mark(name) for name in names]
-        return Incoming(self._mark(batch.name), marks, settle, refused, named, self._least)
+        mark = self._mark(batch.name)
+        marks = [mark] if names == [batch.name] else [self._mark(name) for name in names]
+        return Incoming(mark, marks, settle, refused, named, self._least)
 
     @property
     def _least(self) -> int:
@@ -269,6 +313,12 @@ class Collector:
 
     def _mark(self, name: bytes) -> bytes:
         return hashlib.blake2b(name, digest_size=16, key=self._key).digest()
+
+
+def _alone(protocol: LocalProtocol, report: Reports, replays: npt.NDArray[np.intp]) -> tuple[int, Tally]:
+    """What is left of a single report."""
+    fresh = report[len(replays) :]
+    return len(fresh), protocol.tally(fresh)
 
 
 def _tally(protocol: LocalProtocol, reports: Reports) -> Tally:

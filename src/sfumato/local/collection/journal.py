@@ -29,6 +29,7 @@ from sfumato.records import canonical_ascii
 __all__ = ["CLOSED", "REPEATED", "THIN", "Folded", "Incoming", "Journal"]
 
 FEW = 32  # tokens that are looked up one by one
+SINGLE = canonical_ascii([1, {}])  # the receipt of nearly all messages of devices
 REPEATED = "repeated batch"  # a message that was counted before
 CLOSED = "closed round"  # why a message of a round that has ended is refused
 THIN = "thin batch"  # one that was counted with fewer reports than were declared to be shuffled together
@@ -249,7 +250,8 @@ def _folded(connection: sqlite3.Connection, round: int, message: Incoming) -> tu
         counts["repeated report"] = counts.get("repeated report", 0) + len(replays)
     if accepted < message.least:
         counts[THIN] = 1
-    row = (round, message.mark, canonical_ascii([accepted, counts]))
+    receipt = canonical_ascii([accepted, counts]) if counts or accepted != 1 else SINGLE
+    row = (round, message.mark, receipt)
     connection.execute("INSERT INTO batches VALUES (?, ?, ?)", row)
     return Folded(accepted, counts), tally
 

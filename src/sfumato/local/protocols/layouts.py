@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ __all__ = ["counts", "unsigned"]
 BLOCK = 1 << 18  # numbers counted at a time: they stay in the cache
 
 
+@lru_cache(maxsize=256)
 def unsigned(high: int) -> np.dtype[Any]:
     """The smallest little-endian unsigned integers that hold every value below `high`.
 
