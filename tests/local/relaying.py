@@ -26,6 +26,7 @@ import numpy as np
 from sfumato.local import Collection, Collector, Device, GeneralizedResponse, Relay, new_key
 from sfumato.local.client.budget import UNIT
 from sfumato.local.client.sealing import sealed
+from sfumato.local.collection.collector import Receipt
 from sfumato.local.relay.serving import Server
 from sfumato.privacy.guarantees import Pure
 
@@ -36,14 +37,15 @@ PAUSE = 0.002
 
 
 class Careless(Relay):
-    """The planted bug: it acknowledges what it has only heard, and writes it down with the next."""
+    """The planted bug: it acknowledges what it has only heard, and writes it down when it hears something else."""
 
     heard: list[bytes] = []  # noqa: RUF012
 
     def add_all(self, messages):
-        before, Careless.heard = Careless.heard, list(messages)
-        receipts = super().add_all([*before, *messages[:0]]) if before else []
-        return [type("Taken", (), {"accepted": 1, "words": ""})() for _ in messages] + receipts[:0]
+        if fresh := [message for message in messages if message not in self.heard]:
+            super().add_all(self.heard)
+            Careless.heard = fresh
+        return [Receipt(1, {}) for _ in messages]
 
 
 class Watched(Server):
@@ -158,7 +160,7 @@ def examine(place: Path) -> tuple[list[str], int]:
         number += 1
     collector = Collector(collection, place / "drill.journal")
     tallies = {one.name: one for one in collector.journal.rounds()}
-    problems += ["a second round was paid for"] if set(tallies) != {"one"} else []
+    problems += ["a second round was paid for"] if set(tallies) - {"one"} else []
     found = tallies["one"].tally if "one" in tallies else np.zeros(CELLS, dtype=int)
     problems += ["an acknowledged report is lost"] if (found < expected).any() else []
     problems += ["a report counts twice"] if (found > expected).any() else []
