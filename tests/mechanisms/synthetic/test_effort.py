@@ -35,6 +35,30 @@ print(effort(made).seconds / (time.process_time() - start))
 """
 
 
+MEMORY = """
+import tempfile
+from pathlib import Path
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+import sfumato as sf
+
+def peak():
+    return int(next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line).split()[1])
+
+rows, columns = 500_000, 4
+schema = sf.Schema({f"c{i}": sf.Integers(0, 99) for i in range(columns)}, size=rows, adjacency=sf.AddRemove())
+spend = sf.Approximate(1.0, 1e-9)
+with tempfile.TemporaryDirectory() as folder:
+    chance = np.random.default_rng(0)
+    held, path = {name: chance.integers(0, 100, rows) for name in schema.columns}, Path(folder) / "x.parquet"
+    pq.write_table(pa.table(held), path)
+    table = sf.read(path, schema=schema)
+    session = sf.Session(table, budget=spend, ledger=Path(folder) / "x.ledger")
+    said, before = session.preview(sf.synthetic(), spend=spend).megabytes, peak()
+    session.synthesize(spend=spend)
+    print(said / ((peak() - before) / 1000))
+"""
+
+
 def seconds(rows, columns, rho):
     schema = sf.Schema({f"c{i}": sf.Integers(0, 99) for i in range(columns)}, size=rows)
     return effort(MarginalSynthesis.calibrate(bind(sf.synthetic(), schema), sf.Concentrated(rho))).seconds
@@ -58,3 +82,14 @@ def test_the_seconds_of_previews_grow_as_those_of_releases_do():
         )  # fmt: skip
         ratios.append(float(done.stdout))
     assert max(ratios) <= 4 * min(ratios), ratios  # each within twice of the middle
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(sys.platform != "linux", reason="the highest memory of a process is read from /proc")
+def test_the_memory_of_a_preview_is_about_what_a_release_of_many_rows_takes():
+    source = str(Path(sf.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=300, check=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": source},
+    )  # fmt: skip
+    assert 0.6 <= float(done.stdout) <= 2

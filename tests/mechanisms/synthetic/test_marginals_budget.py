@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.mechanisms.synthetic.marginals import room as rooms
 from sfumato.mechanisms.synthetic.marginals.budget import FEW_COLUMNS, MOST_TOTAL, Split
+from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.room import Room, regrouped
 from sfumato.mechanisms.synthetic.marginals.selection import Scores, candidates, picks
+from sfumato.queries import bind
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
 from sfumato.spaces import Categories, Integers
@@ -127,3 +130,13 @@ def test_candidates_of_one_pair_are_chosen_once_in_a_round() -> None:
     chosen, tree, choices = picks(scores, room.empty(), room, 9, 1.0, seeded(5))
     assert len({one.pair for one in chosen}) == len(chosen) == choices == 3
     assert all(tree.home(one.pair) is not None for one in chosen)
+
+
+@pytest.mark.parametrize(("known", "spend", "rows", "made"), [
+    ({}, 1e-6, None, 10_000), ({"size": 300}, 1e-6, None, 300), ({}, 1e-6, 50, 50), ({}, 1.0, None, 5_000_000),
+    ({"size": 300}, 1.0, None, 5_000_000), ({"size": 300, "adjacency": sf.Replace()}, 1e-6, None, 300),
+])  # fmt: skip
+def test_a_number_of_rows_that_is_mostly_noise_makes_no_more_rows_than_are_supposed(known, spend, rows, made):
+    schema = sf.Schema({"x": sf.Integers(0, 9), "y": sf.Integers(0, 9)}, **{"adjacency": sf.AddRemove(), **known})
+    mechanism = MarginalSynthesis.calibrate(bind(sf.synthetic(rows=rows), schema), sf.Pure(spend))
+    assert mechanism.made(5_000_000.0) == made

@@ -39,8 +39,9 @@ __all__ = ["DELTA", "effort", "pairs_with_delta"]
 START, ROUND, WHOLE, LAST = 0.15, 4e-4, 0.45, 7
 COLUMN, SCORE, CHOICE = 0.02, 2e-5, 1e-6
 ASKED, VALUE, COUPLE, MADE = 0.014, 6e-8, 2e-9, 3e-7
+KEPT, BYTES = 3.5e-6, 110  # a row that is drawn, put together and stored: seconds, and memory besides its values
 PASSES = 3  # over the rows; moments take as many more
-SETTLING, FEATURE, FITTING = 0.4, 2e-8, 20  # of moments: in all, a feature of a row, and how often fits read it
+SETTLING, FEATURE, FITTING = 0.4, 2e-8, 6  # of moments: in all, a feature of a row, and how often fits read it
 WALK = 4e-6  # a value of a row that is drawn given its person
 ANSWER = 8e-9  # of a workload: a row that a query is asked of
 GROUPS = 16  # of a column's levels at most, in pairs
@@ -84,8 +85,8 @@ def _marginal(mechanism: MarginalSynthesis | PersonSynthesis) -> Effort:
     fitting = START + (rounds + LAST * (pairs > 0)) * min(WHOLE, ROUND * columns**2)
     choosing = rounds * couples * SCORE + pairs * couples * CHOICE
     counting = PASSES * _reading(question) + size * COUPLE * (couples + min(couples, MOST_PAIRS))
-    seconds = fitting + choosing + counting + columns * (COLUMN + MADE * made)
-    memory = 8 * (256 * couples + 6 * cells + (65_536 + 3 * made) * columns)
+    seconds = fitting + choosing + counting + columns * (COLUMN + MADE * made) + KEPT * made
+    memory = 8 * (256 * couples + 6 * cells + (65_536 + 3 * made) * columns) + BYTES * made
     numbers = _synthetic(question, noise, pairs, smooth=False)
     more = pairs_with_delta(question, mechanism.target)
     hint = {} if more is None or more <= pairs else {"pairs_with_delta": more}

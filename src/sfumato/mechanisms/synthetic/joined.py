@@ -253,11 +253,8 @@ def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -
         )
 
     plan = planned(None, goal)
-    if MOSTLY < share < 1 and len(numbers) < FEW:  # what moments alone would measure, up to the pairs
-        wanted = set(planned(None, _claim(target, whole)).design.blocks)
-        if "second" in wanted:  # from which, with pairs of columns, the radial ones follow nearly
-            wanted.discard("radial")
-        plan = planned(tuple(block for block in BLOCKS[: len(BESIDE) + 1] if block in wanted), goal, BALANCED)
+    if MOSTLY < share < 1 and len(numbers) < FEW:  # what moments alone would measure
+        plan = planned(planned(None, _claim(target, whole)).design.blocks, goal, BALANCED)
     elif share < 1 and not set(plan.design.blocks) <= set(BESIDE):
         plan = planned(BESIDE, goal)
     assert plan.guarantee().implies(goal)

@@ -39,6 +39,8 @@ from sfumato.randomness import Rng
 
 __all__ = ["MarginalSynthesis"]
 
+CLEAR = 10  # deviations of its noise that a number of rows must have: below, no more rows are made than were supposed
+
 
 @dataclass(frozen=True, slots=True)
 class MarginalSynthesis(Answering):
@@ -113,7 +115,16 @@ class MarginalSynthesis(Answering):
     def made(self, total: float) -> int:
         """How many rows to make of a table that has about `total`."""
         wanted = self.query.rows or self.query.schema.fixed_size or max(1, round(total))
-        return min(wanted, self.query.most_rows)
+        most = self.query.most_rows
+        if self.query.rows is None and self.query.schema.fixed_size is None and self._rough > total / CLEAR:
+            most = min(most, self.query.supposed_size)
+        return min(wanted, most)
+
+    @property
+    def _rough(self) -> float:
+        """The standard deviation of the number of rows, where it is not public."""
+        left = self.for_rows - for_tables(self.for_rows, None)
+        return math.sqrt(self.noise.law(self.noise.scales(left, [1])[0]).variance)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
