@@ -145,10 +145,14 @@ class SyntheticTable(TableRelease):
         total = float(self.method.get("total", 0.0))
         if room is not None and len(self) == room < total and self.method["rows"] is None:
             told["rows"] = f"as many as keys have numbers for, where the table has about {total:,.0f}"
-        elif "total_error" in self.method and len(self) < round(total) and self.method["rows"] is None:
+        elif (
+            len(self) == self.question.supposed_size < round(total)
+            and "total_error" in self.method
+            and self.method["rows"] is None
+        ):
             told["rows"] = (
-                f"{len(self):,}; that the table has {total:,.0f} is no more than a guess, with a standard error of "
-                f"{float(self.method['total_error']):,.0f}: declare size= in the schema, ask for rows=, or spend more"
+                f"{len(self):,}, no more than were supposed: the {total:,.0f} that were counted are mostly noise; declare "
+                "size= in the schema, ask for rows=, or spend more"
             )
         facts = TableRelease._facts(self)
         first = [name for name in ("DISPUTED", "guarantee") if name in facts]
