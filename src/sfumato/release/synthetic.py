@@ -151,8 +151,8 @@ class SyntheticTable(TableRelease):
             and self.method["rows"] is None
         ):
             told["rows"] = (
-                f"{len(self):,}, no more than were supposed: the {total:,.0f} that were counted are mostly noise; declare "
-                "size= in the schema, ask for rows=, or spend more"
+                f"{len(self):,}, no more than were supposed: the {total:,.0f} that were counted are mostly noise; "
+                "declare size= in the schema, ask for rows=, or spend more"
             )
         facts = TableRelease._facts(self)
         first = [name for name in ("DISPUTED", "guarantee") if name in facts]
