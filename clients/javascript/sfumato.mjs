@@ -4,9 +4,9 @@
 //     const message = pages.report("mail", "2026-11-15")  // bytes to send, of one round
 //
 // Random bits come from crypto.getRandomValues and nothing else.  Protocols: grr, oue, olh, duchi; others are refused by
-// name, as are collections of kept values, parameters that no protocol has, and reports that cost more.  The formats are docs/formats/collection.md and docs/formats/reports.md, the samplers docs/formats/samplers.md.
+// name, as are sealed collections and those of kept values, parameters that no protocol has, and reports that cost more.  The formats are docs/formats/collection.md and docs/formats/reports.md, the samplers docs/formats/samplers.md.
 
-const FORMAT = "sfumato-collection/3"
+const FORMATS = ["sfumato-collection/3", "sfumato-collection/4"]
 const encoder = new TextEncoder()
 
 /** Random 64-bit words from the system. */
@@ -201,7 +201,8 @@ export class Collection {
   static async parse(text, limit) {
     if (!(limit > 0)) throw new Error("say what epsilon one report may cost at most")
     const { digest, ...terms } = JSON.parse(text)
-    if (terms.format !== FORMAT) throw new Error(`this is not a collection of format ${FORMAT}`)
+    if (!FORMATS.includes(terms.format)) throw new Error(`this is not a collection of the formats ${FORMATS.join(", ")}`)
+    if (terms.key !== undefined) throw new Error("reports of this collection are sealed, which this client cannot do")
     const own = await sha256(encoder.encode(canonical(terms)))
     if (digest !== undefined && digest !== hex(own)) throw new Error("the collection was changed after it was saved")
     const bindings = new Map()
@@ -236,7 +237,7 @@ export class Collection {
     const { rounds } = this.terms
     const name = round === undefined && rounds.length === 1 ? rounds[0] : round
     const binding = this.bindings.get(name)
-    if (!binding) throw new Error(`there is no round ${name}; nothing was sent`)
+    if (!binding) throw new Error(`there is no round ${name}, only ${rounds.join(", ")}; nothing was sent`)
     const place = this.place(value)
     const report = this.sample(place, words)
     const message = new Uint8Array(48 + report.length)

@@ -57,9 +57,9 @@ def test_collect_counts_each_message_once(pets, run):
     assert "one.sfr: 3,000 reports counted" in done.out
     assert "round 1 of 'pets' holds 4,000 reports" in done.out
     again = run("collect", "pets.toml", "one.sfr")
-    assert (again.code, "1 messages known already" in again.out) == (0, True)
+    assert (again.code, "1 message known already" in again.out) == (0, True)
     twice = run("collect", "pets.toml", "one.sfr", "one.sfr", "--journal", "twice.journal")
-    assert "one.sfr: 3,000 reports counted; 1 messages known already" in twice.out
+    assert "one.sfr: 3,000 reports counted; 1 message known already" in twice.out
     record = json.loads(run("collect", "pets.toml", "two.sfr", "--json").out)
     assert (record["reports"], record["files"][0]["accepted"], record["files"][0]["known"]) == (4000, 0, 1)
     assert record["refused"] == {"repeated batch": 2}
@@ -157,9 +157,10 @@ def test_reports_count_in_their_own_round_whenever_they_come(daily, run):
     assert "round mon of 'daily pets' holds 300 reports\n" in done.out
     assert run("collect", "daily.toml", "mon.sfr", "--close", "--round", "mon").code == 0
     late = run("collect", "daily.toml", "mon.sfr")
-    assert (late.code, "refused 1 messages: closed round" in late.out) == (0, True)
+    assert (late.code, "refused 1 message: closed round" in late.out) == (0, True)
     assert "round must name one of the 2 rounds" in run("collect", "daily.toml", "mon.sfr", "--close").err
     assert "300 reports" in run("estimate", "daily.toml", "--round", "mon").out
+    assert run("estimate", "daily.toml", "--round", "mon", "--level", "95").out == ""
     assert "no round sun; its rounds are 'mon', 'tue'" in run("estimate", "daily.toml", "--round", "sun").err
 
 
@@ -185,7 +186,7 @@ def test_pieces_are_merged_by_round_once(daily, run):
     assert done.code == 0, done.err
     assert "round mon of 'daily pets' holds 300 reports" in done.out
     assert "round tue of 'daily pets' holds 200 reports" in done.out
-    assert "1 messages known already" in run("merge", "daily.toml", "all.journal", "eu.journal").out
+    assert "1 message known already" in run("merge", "daily.toml", "all.journal", "eu.journal").out
     assert "cannot be merged with itself" in run("merge", "daily.toml", "all.journal", "all.journal").err
     assert "no journal none" in run("merge", "daily.toml", "all.journal", "none").err
     assert "is frozen" in run("collect", "daily.toml", "mon.sfr", "--journal", "eu.journal").err
@@ -199,11 +200,35 @@ def test_what_is_damaged_is_counted_named_and_an_error_and_the_rest_is_counted(d
     done = run("collect", "daily.toml", "empty.sfr", "damaged.sfr", "tue.sfr")
     assert done.code == 1
     assert "empty.sfr: the file is empty" in done.out
-    assert "damaged.sfr: 199 reports counted; refused 1 messages: not reports" in done.out
+    assert "damaged.sfr: 199 reports counted; refused 1 message: not reports" in done.out
     assert "tue.sfr: 200 reports counted" in done.out
     assert "empty.sfr is empty" in done.err
     assert "1 of 200 messages of damaged.sfr" in done.err
     assert "what could be read is counted" in done.err
+
+
+def test_a_round_stays_open_where_a_file_has_to_be_mended_first(daily, run, tmp_path):
+    whole = (tmp_path / "mon.sfr").read_bytes()
+    (tmp_path / "mon.sfr").write_bytes(whole[:-1])
+    done = run("collect", "daily.toml", "mon.sfr", "--round", "mon", "--close")
+    assert (done.code, "the round is not closed" in done.err, "closed" in done.out) == (1, True, False)
+    (tmp_path / "mon.sfr").write_bytes(whole)
+    done = run("collect", "daily.toml", "mon.sfr", "--round", "mon", "--close")
+    assert (done.code, "holds 300 reports, closed" in done.out) == (0, True)
+
+
+def test_a_refused_merge_says_what_was_merged_before_it(daily, run, tmp_path):
+    run("collect", "daily.toml", "mon.sfr", "--journal", "eu.journal")
+    run("collect", "daily.toml", "mon.sfr", "--journal", "us.journal")
+    done = run("merge", "daily.toml", "all.journal", "eu.journal", "us.journal")
+    assert (done.code, "us.journal: " in done.err, "eu.journal was merged before that" in done.err) == (1, True, True)
+    assert run("merge", "daily.toml", "none.journal", "daily.toml").code == 1
+    assert not (tmp_path / "none.journal").exists()
+
+
+def test_a_key_that_cannot_be_written_is_refused_by_its_place(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    assert "key none/a.key cannot be written (No such file or directory)" in run("key", "none/a.key").err
 
 
 def test_a_table_is_known_by_what_it_holds_not_by_its_name(daily, run, tmp_path):

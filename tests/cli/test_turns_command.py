@@ -48,7 +48,7 @@ def test_turns_go_from_question_to_question_until_the_finding(hours, run):
     assert "has ended after 3 turns" in done.out
     assert "hours.question.json holds the whole transcript" in done.out
     late = run("collect", "hours.toml", "0.sfr")
-    assert (late.code, "refused 1 messages: closed round" in late.out) == (0, True)
+    assert (late.code, "refused 1 message: closed round" in late.out) == (0, True)
     shown = run("estimate", "hours.toml", "--out", "found.json")
     assert "a device answers one turn of a round" in shown.out
     found = Finding.read(hours / "found.json")
@@ -56,6 +56,17 @@ def test_turns_go_from_question_to_question_until_the_finding(hours, run):
     assert json.loads(run("estimate", "hours.toml", "--json").out)["table"] == found.columns()
     record = json.loads(run("collect", "hours.toml", "--turn", "--json").out)
     assert record["rounds"] == [{"round": "1", "turn": 3, "ended": True, "answers": 0}]
+
+
+def test_a_turn_goes_on_where_a_file_or_the_place_of_the_question_has_to_be_mended_first(hours, run):
+    run("collect", "hours.toml", "--turn")
+    answered(hours, "0.sfr")
+    (hours / "cut.sfr").write_bytes((hours / "0.sfr").read_bytes()[:-1])
+    done = run("collect", "hours.toml", "0.sfr", "--turn", "--question", "none/q.json")
+    assert "--question: none is no folder" in done.err
+    done = run("collect", "hours.toml", "0.sfr", "cut.sfr", "--turn")
+    assert (done.code, "the turn is not ended" in done.err, "turn 0 holds 100 answers" in done.out) == (1, True, True)
+    assert "turn 1 holds 0 answers" in run("collect", "hours.toml", "--turn").out
 
 
 def test_what_does_not_go_with_an_inquiry_is_refused(hours, run):
@@ -75,6 +86,7 @@ def test_what_does_not_go_with_an_inquiry_is_refused(hours, run):
         (("collect", "hours.toml", "empty"), "is empty"),
         (("estimate", "hours.toml"), "no turn of round 1 has ended yet"),
         (("estimate", "hours.toml", "--plot", "x.svg"), "--plot goes with collections"),
+        (("relay", "hours.toml", "--end", "1", "--out", "."), "an inquiry, which goes by turns"),
     ):
         done = run(*words)
         assert done.code != 0, words

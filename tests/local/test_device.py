@@ -68,7 +68,7 @@ def test_a_file_declares_the_collection_and_the_state_is_the_owners_alone(tmp_pa
     device = Device(tmp_path / "pets.json", tmp_path / "d", Pure(3.0))
     assert device.collection == DAILY
     assert stat.S_IMODE((tmp_path / "d").stat().st_mode) == 0o600
-    assert "spend at most Pure(epsilon=3.0); Pure(epsilon=3.0) remains" in device.describe()
+    assert "spend at most epsilon 3; epsilon 3 is left" in device.describe()
     assert "Each of 12 rounds is answered afresh" in device.describe()
     assert "At most 2 different values" in Device(KEPT, tmp_path / "e").describe()
 

@@ -102,6 +102,10 @@ def test_no_batch_is_smaller_than_the_least(tmp_path):
     lost = Relay(pets, tmp_path / "lost.db")
     lost.add(Client(pets).report("dog"))
     assert (lost.end(discard=True), lost.waiting(), lost.outgoing()) == (0, 0, [])
+    empty = Relay(pets, tmp_path / "empty.db")
+    with pytest.raises(RelayError, match="0 reports of round 1 waiting"):
+        empty.end()  # of a round that is yet to come, by mistake
+    assert empty.add(Client(pets).report("dog")).accepted == 1
 
 
 def test_what_no_device_of_the_collection_sends_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from sfumato.local.client.binding import declared_digest
 from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import Duchi, GeneralizedResponse, LocalHashing, OptimizedUnary, SubsetSelection
+from sfumato.local.relay.relay import Relay
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
 from statistical import ALPHA
@@ -31,8 +32,8 @@ def answers(*jobs):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def declared(protocol, labels=(), other=None, rounds=("1",)):
-    return Collection("größe und so", protocol, labels, other, rounds=rounds, salt="7")
+def declared(protocol, labels=(), other=None, rounds=("1",), **more):
+    return Collection("größe und so", protocol, labels, other, rounds=rounds, salt="7", **more)
 
 
 class Given:
@@ -86,6 +87,21 @@ def test_labels_of_all_kinds_are_understood(kind):
     reports = np.concatenate([held.protocol.decode(bytes.fromhex(m)[48:]) for m in found["messages"]])
     shares = [held.protocol.tally(reports[i : i + 1]) for i in range(len(values))]
     assert all(share[min(place, 9)] == 1 for place, share in enumerate(shares))
+
+
+def test_collections_with_a_relay_are_understood_unless_reports_are_sealed(tmp_path):
+    held = declared(GeneralizedResponse.calibrate(3, Pure(1.0)), rounds=("a", "b"), batch=2)
+    sealed = declared(GeneralizedResponse.calibrate(3, Pure(1.0)), key="09" * 32)
+    texts = [json.dumps(one.to_record(), ensure_ascii=False) for one in (held, sealed)]
+    taken, refused, nameless = answers(
+        {"collection": texts[0], "round": "b", "values": [0, 1]},
+        {"collection": texts[1], "values": [0]},
+        {"collection": texts[0], "values": [0]},
+    )
+    receipts = Relay(held, tmp_path / "relay.db").add_all(map(bytes.fromhex, taken["messages"]))
+    assert [receipt.accepted for receipt in receipts] == [1, 1]
+    assert "sealed" in refused["refused"]
+    assert "only a, b" in nameless["refused"]
 
 
 @pytest.mark.parametrize("kind", CATEGORIES, ids=lambda kind: kind.name)

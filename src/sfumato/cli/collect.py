@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.cards import counted
 from sfumato.cli.console import print_json, progress_bar, say
 from sfumato.errors import ParameterError, ReportError, SchemaError, SfumatoError
 from sfumato.local.client.binding import UNBOUND
@@ -60,13 +61,17 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     if options.close and collector.collection.bound:
         collector.collection.address(options.round)  # a round that there is not is named before anything is counted
     found = _collected(collector, files, options, quiet=as_json)
-    if options.close:
+    wrong = _complaints(collector, found)
+    if options.close and not wrong:
         collector.close(options.round, forget=options.forget)
     if as_json:
         print_json(_record(collector, found))
     else:
         _show(collector, found)
-    _complain(collector, found)
+    if wrong:  # after everything that can be read was counted; a file that is mended can still be counted, too
+        rest = "; what could be read is counted" if any(_accepted(receipts) for receipts in found.values()) else ""
+        left = "; the round is not closed: mend that, or give --close without these files" if options.close else ""
+        raise ReportError("; ".join(wrong) + rest + left)
 
 
 def _key(declaration: Path, files: list[Path], given: Path | None) -> Path | None:
@@ -99,8 +104,14 @@ def merge(declaration: Path, whole: Path, pieces: list[Path], as_json: bool) -> 
     for path in pieces:
         if not path.is_file():
             raise SchemaError(f"there is no journal {path}; check the path")
-    collector = opened(declaration, whole)
-    found = {path: [collector.merge(opened(declaration, path))] for path in pieces}
+    parts = {path: opened(declaration, path) for path in pieces}  # refused before the whole is made
+    collector, found = opened(declaration, whole), {}
+    for path, part in parts.items():
+        try:
+            found[path] = [collector.merge(part)]
+        except SfumatoError as error:
+            done = ", ".join(map(str, found)) or "nothing"
+            raise ReportError(f"{path}: {error}; {done} was merged before that") from None
     if as_json:
         print_json(_record(collector, found))
     else:
@@ -195,8 +206,8 @@ def _show(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
     for path, receipts in found.items():
         known = sum(receipt.before for receipt in receipts)
         parts = [f"{_accepted(receipts):,} reports counted" if receipts else "the file is empty"]
-        parts += [f"{known:,} messages known already"] if known else []
-        parts += [f"{THINNED if reason == THIN else 'refused'} {count:,} {REASONS[reason]}: {reason}"
+        parts += [f"{counted(known, 'message')} known already"] if known else []
+        parts += [f"{THINNED if reason == THIN else 'refused'} {counted(count, REASONS[reason])}: {reason}"
                   for reason, count in _refused(receipts).items()]  # fmt: skip
         say(f"{path}: " + "; ".join(parts))
     for state in collector.journal.rounds() or (collector.state,):
@@ -204,12 +215,9 @@ def _show(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
         say(f"round {state.name} of {collector.collection.name!r} holds {state.reports:,} reports{ended}")
 
 
-def _complain(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
-    """Files that are damaged, empty or somebody else's are an error, after all others have been counted."""
-    wrong = [words for path, receipts in found.items() if (words := _wrong(collector, path, receipts))]
-    if wrong:
-        rest = "; what could be read is counted" if any(_accepted(receipts) for receipts in found.values()) else ""
-        raise ReportError("; ".join(wrong) + rest)
+def _complaints(collector: Collector, found: dict[Path, list[Receipt]]) -> list[str]:
+    """What is wrong with files that are damaged, empty or somebody else's."""
+    return [words for path, receipts in found.items() if (words := _wrong(collector, path, receipts))]
 
 
 def _wrong(collector: Collector, path: Path, receipts: list[Receipt]) -> str:

@@ -11,6 +11,7 @@ from sfumato.cli.console import console, print_json, say, table
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.collection.estimates import Estimate
 from sfumato.local.collection.series import Difference, Series
+from sfumato.local.questions.limits import checked_level
 from sfumato.privacy.guarantees import to_record
 from sfumato.report.answers import decimals, spaced
 from sfumato.storage import writing
@@ -69,6 +70,7 @@ def _over_rounds(declaration: Path, options: Options, as_json: bool) -> None:
 
 def run(declaration: Path, options: Options, as_json: bool) -> None:
     """Estimate, write what was asked for, and show it."""
+    checked_level(options.level)
     if options.series or options.against is not None:
         _over_rounds(declaration, options, as_json)
         return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.cards import counted
 from sfumato.cli.collect import IDLE
 from sfumato.cli.console import print_json, say
 from sfumato.errors import ParameterError, ReportError, SchemaError
@@ -47,12 +48,15 @@ def run(declaration: Path, files: list[Path], options: Options, given: dict[str,
             raise SchemaError(f"there is no file {path}; check the path")
     if options.turn:
         Inquiry.read(declaration).named(options.round)  # a round that there is not is named before anything is made
+    place = options.question or declaration.with_suffix(".question.json")
+    if not place.parent.is_dir():
+        raise ParameterError(f"--question: {place.parent} is no folder; make it first, the question is put there")
     conductor = Conductor.open(declaration, options.journals)
     found: dict[Path, list[Receipt]] = {}
     for path in files:
         found.setdefault(path, []).extend(add_file(conductor, path))
-    place = options.question or declaration.with_suffix(".question.json")
-    asked = _next(conductor, options.round, place) if options.turn else None
+    wrong = _complaints(found, conductor.inquiry.name)
+    asked = _next(conductor, options.round, place) if options.turn and not wrong else None
     if as_json:
         rounds = [_state(conductor, round) for round in conductor.inquiry.rounds]
         written = None if asked is None else str(place)
@@ -66,7 +70,9 @@ def run(declaration: Path, files: list[Path], options: Options, given: dict[str,
             say(
                 f"{place} holds the question" if asked.collection is not None else f"{place} holds the whole transcript"
             )
-    _complain(found, conductor.inquiry.name)
+    if wrong:  # an ended turn takes no answers, also not those of a file that is mended
+        left = "; the turn is not ended: mend that, or give --turn without these files" if options.turn else ""
+        raise ReportError("; ".join(wrong) + left)
 
 
 def estimate(
@@ -136,17 +142,17 @@ def _told(receipts: list[Receipt]) -> str:
     accepted, refused = _counted(receipts)
     known = sum(receipt.before for receipt in receipts)
     parts = [f"{accepted:,} answers counted" if receipts else "the file is empty"]
-    parts += [f"{known:,} messages known already"] if known else []
-    return "; ".join(parts + [f"refused {count:,} {REASONS[reason]}: {reason}" for reason, count in refused.items()])
+    parts += [f"{counted(known, 'message')} known already"] if known else []
+    parts += [f"refused {counted(count, REASONS[reason])}: {reason}" for reason, count in refused.items()]
+    return "; ".join(parts)
 
 
-def _complain(found: dict[Path, list[Receipt]], name: str) -> None:
-    """Files that are damaged, empty or somebody else's are an error, after all others have been counted."""
+def _complaints(found: dict[Path, list[Receipt]], name: str) -> list[str]:
+    """What is wrong with files that are damaged, empty or somebody else's."""
     wrong = [f"{path} is empty; expected messages of answers" for path, receipts in found.items() if not receipts]
     for path, receipts in found.items():
         bad = [one for one in receipts if not one.before and one.refused.keys() - IDLE]
         if bad:
             count = f"{len(bad):,} of {len(receipts):,} messages of {path}"
             wrong.append(f"{count} are no answers to {name!r}: {bad[0].words}")
-    if wrong:
-        raise ReportError("; ".join(wrong))
+    return wrong

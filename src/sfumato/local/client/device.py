@@ -34,11 +34,12 @@ from sfumato.local.client.randomized import Randomized
 from sfumato.local.client.wire import Declared, encode_batch, header_of
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Reports
+from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Approximate, Pure, to_record
 from sfumato.records import canonical_ascii
 from sfumato.storage import DatabaseKind
 
-__all__ = ["Device"]
+__all__ = ["Device", "told"]
 
 FORMAT = 1
 DAY = 86_400.0  # seconds
@@ -169,6 +170,11 @@ class Device:
         left = {"epsilon": max(0, whole[0] - spent[0]) / UNIT, "delta": max(0, whole[1] - spent[1]) / UNIT}
         return self.budget.with_parts({name: left[name] for name in self.budget.names()})
 
+    def left(self) -> str:
+        """What is left of the budget now, in a few words."""
+        remaining = self.remaining()
+        return "there is no limit" if remaining is None else f"{told(remaining)} is left"
+
     def describe(self) -> str:
         """What leaves the device, and what it costs at most, in plain words."""
         protocol, most = self.collection.protocol, self.collection.most
@@ -186,7 +192,7 @@ class Device:
             lines.append(f"Each of {rounds} rounds is answered afresh, and their losses add up.")
         if self.budget is not None:
             time = "" if self.period is None else f" in any {self.period} days"
-            lines.append(f"All collections together spend at most {self.budget!r}{time}; {self.remaining()!r} remains.")
+            lines.append(f"All collections together spend at most {told(self.budget)}{time}; {self.left()}.")
             lines += self._shortage(self.budget)
         return "\n".join(lines)
 
@@ -270,6 +276,15 @@ class Device:
             held = connection.execute("SELECT budget, period FROM terms").fetchone()
         if held != terms:
             raise LedgerError(f"{self._path.name} keeps another budget; open it with the one it was made with")
+
+
+def told(claim: Pure | Approximate) -> str:
+    """The parts of a guarantee in a few words, rounded up.
+
+    >>> told(Approximate(2.0, 1e-6))
+    'epsilon 2 and delta 1e-06'
+    """
+    return " and ".join(f"{name} {shown_up(amount, 6)}" for name, amount in claim.parts().items())
 
 
 def _countable(budget: Pure | Approximate | None) -> None:

@@ -54,20 +54,20 @@ FEW, ONE = 16, (1).to_bytes(8, "little")  # messages that are worth reading toge
 WORTHWHILE = 1 << 16  # reports from which loading and compiling, seconds once a process, pays
 
 REASONS = {  # what is refused, and whether it is counted in reports or in messages
-    "not reports": "messages",
-    "wrong version": "messages",
-    "another protocol": "messages",
-    "another collection": "messages",
-    "too many reports": "messages",
-    "too few reports": "messages",
-    "wrong length": "messages",
-    "out of range": "messages",
-    REPEATED: "messages",
-    CLOSED: "messages",
-    "repeated report": "reports",
-    "no report": "reports",
-    UNOPENED: "reports",
-    THIN: "batches",
+    "not reports": "message",
+    "wrong version": "message",
+    "another protocol": "message",
+    "another collection": "message",
+    "too many reports": "message",
+    "too few reports": "message",
+    "wrong length": "message",
+    "out of range": "message",
+    REPEATED: "message",
+    CLOSED: "message",
+    "repeated report": "report",
+    "no report": "report",
+    UNOPENED: "report",
+    THIN: "message",
 }
 
 
@@ -267,7 +267,7 @@ class Collector:
             return batch_of(protocol, head, message), {}
         if self._opener is None:
             raise CollectionError(
-                f"reports of {self.collection.name!r} are sealed; give the file of its private key to open them"
+                f"reports of {self.collection.name!r} are sealed; give the file of its private key (--key) to open them"
             )
         info, rows = context(self.collection.digest, round), rows_of(protocol, head, message)
         width = protocol.report_bytes + NAME

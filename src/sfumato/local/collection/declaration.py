@@ -162,6 +162,10 @@ class Collection:
     @classmethod
     def from_record(cls, record: object) -> Collection:
         """What `to_record` wrote, or a person with `epsilon` in place of a protocol's inner parameters."""
+        if isinstance(record, dict) and str(record.get("format")).startswith("sfumato-inquiry/"):
+            raise SchemaError(
+                "this is an inquiry, which goes by turns; each turn has a collection of its own, in its question"
+            )
         if not isinstance(record, dict) or record.get("format") not in FORMATS:
             raise SchemaError(f"this is not a collection of format {FORMAT}; it must say format = {FORMAT!r}")
         parts = {"format", "name", "labels", "protocol"}
@@ -170,9 +174,9 @@ class Collection:
         parts |= {"key", "batch"} if record["format"] == WITH_RELAY else set()
         extra = record.keys() - parts
         if extra or not isinstance(record.get("protocol"), dict):
-            raise SchemaError(
-                f"a collection of this format has {', '.join(sorted(parts))}; not {', '.join(sorted(extra)) or 'less'}"
-            )
+            hint = f"; say format = {WITH_RELAY!r} for these" if extra and extra <= {"key", "batch"} else ""
+            told = ", ".join(sorted(extra)) or "less"
+            raise SchemaError(f"a collection of this format has {', '.join(sorted(parts))}; not {told}{hint}")
         labels, rounds = record.get("labels", []), record.get("rounds", ["1"])
         if not isinstance(labels, list) or not isinstance(record["protocol"].get("type"), str):
             raise SchemaError("labels must be a list of names, and a protocol needs a type, its name")

@@ -79,6 +79,10 @@ def new_key(path: str | os.PathLike[str]) -> str:
         )
     private = X25519PrivateKey.generate()
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    with whole(place) as draft:
-        draft.write_bytes(private.private_bytes(serialization.Encoding.PEM, form, plain))
+    try:
+        with whole(place) as draft:
+            draft.write_bytes(private.private_bytes(serialization.Encoding.PEM, form, plain))
+    except OSError as error:
+        reason = error.strerror or "the system refused"
+        raise CollectionError(f"key {place} cannot be written ({reason}); choose a folder that can be") from None
     return Key(private).public

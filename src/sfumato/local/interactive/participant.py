@@ -18,7 +18,7 @@ from pathlib import Path
 
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.local.client.bits import SystemBits
-from sfumato.local.client.device import STATE, Device
+from sfumato.local.client.device import STATE, Device, told
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.interactive.inquiry import Asked, Inquiry
 from sfumato.local.protocols.drawing import uniform
@@ -114,9 +114,9 @@ class Participant:
             f"The first question asks for {first.words()}; later ones follow from earlier answers.",
             f"The promise of one answer: {claim}.",
         ]
-        lines += [f"{rounds} rounds are answered at most: {self.inquiry.history()!r} in all."] if rounds > 1 else []
-        limit, remaining = self._device.budget, self.remaining()
-        lines += [f"All collections together spend at most {limit!r}; {remaining!r} remains."] if limit else []
+        lines += [f"{rounds} rounds are answered at most: {told(self.inquiry.history())} in all."] if rounds > 1 else []
+        if (limit := self._device.budget) is not None:
+            lines.append(f"All collections together spend at most {told(limit)}; {self._device.left()}.")
         return "\n".join(lines)
 
     def _affordable(self, collection: Collection) -> None:

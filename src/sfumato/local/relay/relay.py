@@ -23,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from sfumato.cards import counted
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.client.binding import SEALED, Address
 from sfumato.local.client.wire import NAME, batch_of, decode_batch, header_of, packed, rows_of
@@ -98,14 +99,16 @@ class Relay:
         """End a round: what waits leaves as one batch, later messages are refused; how many left.  Again it is idle.
 
         If fewer than `least` wait, nothing leaves: the round goes on, or with `discard` its reports are thrown away.
+        So does a round that nothing came of: ended by mistake it would take no report any more.
         """
         named = self._named(round)
         with STORE.writing(self.path) as connection:
             count = _count(connection, named)
-            if 0 < count < self.least and not discard:
+            before = connection.execute("SELECT 1 FROM ended WHERE round = ?", (named,)).fetchone()
+            if count < self.least and not (before or discard):
                 raise RelayError(
-                    f"{count:,} reports of round {named} wait, and fewer than {self.least:,} never leave together; "
-                    "wait for more, or discard them"
+                    f"{counted(count, 'report')} of round {named} waiting, and fewer than {self.least:,} never leave "
+                    "together; wait for more, or end it all the same with discard (--discard)"
                 )
             if count >= self.least:
                 self._depart(connection, named, count)
