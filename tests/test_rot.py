@@ -57,6 +57,8 @@ def test_the_package_of_commands_lists_them_all():
     tree = ast.parse((SOURCE / "cli" / "app.py").read_text())
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     commands = {node.name for node in functions for mark in node.decorator_list if "app.command" in ast.unparse(mark)}
+    calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    commands |= {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func).startswith("app.command(")}
     top = {name for name in commands if not name.startswith("ledger_")} | {"ledger"}
     listed = set(
         re.findall(r"[a-z]+", " ".join(re.findall(r"`([^`]+)`", docstrings(SOURCE / "cli" / "__init__.py")[0])))
