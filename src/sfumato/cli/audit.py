@@ -6,6 +6,7 @@ import ast
 import importlib
 import math
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.auditing import Finding, largest_epsilon
 from sfumato.auditing import audit as attack
-from sfumato.cli.console import print_json, say
+from sfumato.cli.console import complain, print_json, say
 from sfumato.cli.neighbors import neighbors
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.plans import read_plan
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ClaimRefuted", "Released", "Wanted", "run"]
 
 Amounts = tuple[float | None, float | None, float | None]
+FEW_RUNS = 2000  # of which little can be concluded
 
 
 class ClaimRefuted(SfumatoError):
@@ -125,7 +127,22 @@ def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, wanted: 
     for pair in pairs:
         for data in pair:
             target.answer(data)  # before the clock starts, so that all of it goes into the attack
+    _tell_how_many(target, pairs[0][0], wanted)
     return attack(target, claim or target.mechanism.guarantee(), pairs=pairs, **wanted.effort())
+
+
+def _tell_how_many(target: Released, data: ArrowTable, wanted: Wanted) -> None:
+    """Say before it begins that an attack will have few runs, as of a release that makes a whole table each time."""
+    begun = time.perf_counter()
+    target(data)
+    each = time.perf_counter() - begun
+    runs = int(wanted.cores * wanted.seconds / each)
+    if runs < FEW_RUNS:
+        enough = math.ceil(FEW_RUNS * each / wanted.cores)
+        complain(
+            f"one run of {target.name!r} takes about {each:.2g} s, so that {wanted.seconds:g} s are about {runs:,} "
+            f"runs, where evidence may take {FEW_RUNS:,} and more: give --seconds {enough}"
+        )
 
 
 class Released:
