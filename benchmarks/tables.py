@@ -4,9 +4,10 @@ Run `python benchmarks/tables.py --json [--judged] [--quick] [--peers] [--data D
 with the figure, its value, the target and whether it holds.  AIM's results are kept in `peers.json`, with their seeds,
 seconds of one core and the version they were measured with; `--peers` measures those of the tables again and keeps
 them.  Ours are means of a few runs, independent columns too.  Constants were tuned on `TUNING` and samples of it; the
-tables in `JUDGING` were left alone until the end, and `RUNS` lists every run on them.  Errors are mean total variations of all
-pairs in at most 32 equal public cells a column, at epsilon 1 and delta min(1e-6, n^-1.5), under addition and removal of
-a row; `raw` means that rows were made from the values as they are, and cut into the cells afterwards.
+tables in `JUDGING` were left alone until the end, and `RUNS` lists every run on them.  Errors are mean total
+variations of all pairs in at most 32 equal public cells a column, at epsilon 1 and delta min(1e-6, n^-1.5), under
+addition and removal of a row; `raw` means that rows were made from the values as they are, and cut into the cells
+afterwards.
 """
 
 from __future__ import annotations

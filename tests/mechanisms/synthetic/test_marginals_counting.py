@@ -68,7 +68,7 @@ def test_a_hundred_rows_tell_where_a_number_lies_and_many_are_counted_level_by_l
     draw = np.random.default_rng(2)
     noise = ConcentratedNoise(Reach(1, both=False))
     assert finest(noise, Fraction(1, 30), columns, 1e5) == [column.size for column in columns]
-    assert max(finest(noise, Fraction(1, 30), columns, 100.0)) == FEW
+    assert FEW <= max(finest(noise, Fraction(1, 30), columns, 100.0)) < 2 * FEW
     off = []
     for seed in range(5):
         held = {column.name: np.clip(draw.normal(2000, 500, 100), 0, 10_000).astype(np.int64) for column in columns}
