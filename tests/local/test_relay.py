@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -17,9 +19,12 @@ import pytest
 from sending import sent
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local import Client, Collector, Device, Limit, Relay, add_file, central, collect, new_key
+from sfumato.local.client.binding import Address
 from sfumato.local.client.wire import HEADER, header_of, packed
+from sfumato.local.collection import declaration
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import GeneralizedResponse
+from sfumato.local.relay import relay as relays
 from sfumato.local.relay.serving import Server
 from sfumato.local.relay.store import RelayError
 from sfumato.privacy.guarantees import Pure
@@ -150,6 +155,36 @@ def test_a_relay_is_told_how_much_hides_a_report(tmp_path):
     Relay(bare, tmp_path / "relay.db", least=2)
     with pytest.raises(RelayError, match="another collection"):
         Relay(Collection("other", bare.protocol), tmp_path / "relay.db", least=2)
+
+
+def test_a_round_of_too_many_bytes_leaves_in_batches_none_of_them_small(tmp_path, monkeypatch):
+    """SQLite holds no more than 1e9 bytes at once: a round beyond that would wait for ever."""
+    pets = declared(tmp_path, batch=3)
+    messages = [Client(pets).report("dog") for _ in range(11)]
+    monkeypatch.setattr(relays, "LARGEST", 4 * len(records(messages[0])[0]))
+    relay = Relay(pets, tmp_path / "relay.db")
+    relay.add_all(messages)
+    assert relay.end() == 11
+    assert sorted(header_of(batch).count for batch in relay.outgoing()) == [3, 4, 4]
+    sent_on = [record for batch in relay.outgoing() for record in records(batch)]
+    assert sorted(sent_on) == sorted(records(message)[0] for message in messages)
+    assert [relay._parts(count) for count in (0, 2, 3, 5, 8, 10)] == [[], [], [3], [5], [4, 4], [4, 3, 3]]
+    with pytest.raises(ParameterError, match=r"can have at most 15,38\d,\d{3} reports"):
+        Relay(pets, tmp_path / "other.db", least=20_000_000)
+
+
+def test_a_message_for_somebody_else_is_refused_without_hashing_the_terms(tmp_path, monkeypatch):
+    """Thousands of labels and rounds take milliseconds to hash: a few hundred strangers would stop the door."""
+    pets = declared(tmp_path, batch=3)
+    relay, collector = Relay(pets, tmp_path / "relay.db"), Collector(pets, tmp_path / "j", key=tmp_path / "pets.key")
+    stranger = packed(Address(3, bytes(16)), bytes(16), 3, bytes(195))
+
+    def never(record):
+        raise AssertionError("the terms were hashed")
+
+    monkeypatch.setattr(declaration, "declared_digest", never)
+    assert "collection differs" in relay.add(stranger).words
+    assert collector.add(stranger).refused == {"another collection": 1}
 
 
 # nothing is kept that tells who or when
@@ -324,6 +359,33 @@ def test_the_command_runs_a_relay_that_survives_its_end(tmp_path):
     collecting = [*command[:5], "collect", "pets.json", f"batches/{file.name}", "--json"]
     done = subprocess.run(collecting, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["rounds"][0]["reports"] == 4
+
+
+def test_a_message_whose_length_can_be_read_two_ways_is_refused(tmp_path):
+    """Whatever stands in front may read the other one, and take the answer to one message for that to another."""
+    pets = declared(tmp_path)
+    server = Server(Relay(pets, tmp_path / "relay.db"), tmp_path, ("127.0.0.1", 0))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        for headers in (
+            ("Content-Length: {0}", "Content-Length: 1"),
+            ("Content-Length: {0}", "Transfer-Encoding: chunked"),
+            ("Content-Length: " + 5_000 * "9",),
+            ("Content-Length: +{0}",),
+            ("Content-Length: {0}",),
+        ):
+            message = Client(pets).report("dog")
+            head = "\r\n".join(("POST / HTTP/1.1", *headers, "Connection: close", "", "")).format(len(message))
+            with socket.create_connection(server.server_address[:2], timeout=30) as connection:
+                connection.sendall(head.encode() + message)
+                answer = connection.recv(1 << 12)
+            assert answer.startswith(b"HTTP/1.1 200" if headers == ("Content-Length: {0}",) else b"HTTP/1.1 400")
+        assert server.relay.waiting() == 1
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def test_a_server_that_cannot_be_is_told(tmp_path):

@@ -134,6 +134,9 @@ def test_a_changed_declaration_is_noticed(tmp_path):
         path.write_text(json.dumps({**record, part: value}))
         with pytest.raises(SchemaError, match="changed after it was saved"):
             Collection.read(path)
+    path.write_text("[" * 200_000)
+    with pytest.raises(SchemaError, match="is not a readable"):
+        Collection.read(path)
     del record["digest"]
     path.write_text(json.dumps({**record, "version": 2}))
     assert Collection.read(path).version == "2"

@@ -9,7 +9,9 @@ import pytest
 
 from sfumato.errors import BudgetExceeded, ParameterError, SchemaError
 from sfumato.local.client import encode_batch, randomized
+from sfumato.local.client.binding import Address
 from sfumato.local.client.device import Device
+from sfumato.local.client.wire import packed
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.interactive.conductor import Conductor
 from sfumato.local.interactive.finding import Finding
@@ -126,6 +128,20 @@ def test_a_conductor_learns_of_turns_that_another_process_ended(tmp_path):
     message = block(other.turn("may"), [5] * 7, 2)
     assert one.add(message).accepted == 7
     assert one.waiting("may") == other.waiting("may") == 7
+
+
+def test_junk_opens_no_journals_and_first_answers_count_without_any(tmp_path):
+    conductor = Conductor(INQUIRY, tmp_path / "turns")
+    junk = packed(Address(2, bytes(16)), bytes(16), 1, b"x")
+    assert [one.refused for one in conductor.add_all([junk, b"", junk])] == [
+        {"another collection": 1},
+        {"not reports": 1},
+        {"another collection": 1},
+    ]
+    assert [place.name for place in conductor.place.glob("*.journal")] == ["1-0.journal"]  # strangers are counted there
+    (conductor.place / "99999-0.journal").touch()  # of nobody
+    assert conductor.add(block(INQUIRY.asked("june"), [5] * 4, 1)).accepted == 4
+    assert conductor.add(junk).refused == {"another collection": 1}
 
 
 @pytest.mark.parametrize("moment", ["before", "closed"])
@@ -285,6 +301,8 @@ def test_declarations_return_and_changed_ones_are_refused(tmp_path):
         ({"type": "quantile-search", "cells": 4}, "has no part cells"),
         ({"type": "frequent-strings", "alphabet": "ab", "longest": 2, "users": 90, "epsilon": "much"}, "declared with"),
         ({"type": "frequent-strings", "alphabet": "aa", "longest": 2, "users": 90, "epsilon": 1.0}, "alphabet"),
+        ({"type": "frequent-strings", "alphabet": "a\ud800", "longest": 2, "users": 90, "epsilon": 1.0}, "surrogates"),
+        ({"type": "quantile-search", "k": 10**30, "probability": 0.5, "users": 90, "epsilon": 1.0}, "from 2 to 2"),
     ],
 )
 def test_wrong_rules_are_refused_by_name(rule, said):

@@ -30,6 +30,7 @@ __all__ = [
     "Header",
     "batch_of",
     "decode_batch",
+    "elsewhere",
     "encode_batch",
     "header_of",
     "join",
@@ -160,7 +161,7 @@ def decode_batch(source: LocalProtocol | Declared, message: bytes, round: str | 
     protocol, to = _addressed(source, round)
     head = header_of(message)
     if head.address != to:
-        raise ReportError(_elsewhere(head.address, to, protocol))
+        raise ReportError(elsewhere(head.address, to, protocol))
     return batch_of(protocol, head, message)
 
 
@@ -236,7 +237,8 @@ def _sealed(source: LocalProtocol | Declared, round: str | None, payload: bytes,
     return b"".join(sealed(payload[i * width : (i + 1) * width], source.key, info) for i in range(count))
 
 
-def _elsewhere(found: Address, wanted: Address, protocol: LocalProtocol) -> str:
+def elsewhere(found: Address, wanted: Address, protocol: LocalProtocol) -> str:
+    """Why a message that carries `found` is not read where `wanted` is: in words, and without hashing the terms."""
     if found.version != wanted.version:
         how = HOW[found.version]
         return f"version differs: the batch is of version {found.version}, which {how}; {wanted.version} is read here"

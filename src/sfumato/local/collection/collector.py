@@ -31,7 +31,7 @@ from sfumato.local.client.wire import (
     Batch,
     Header,
     batch_of,
-    decode_batch,
+    elsewhere,
     header_of,
     packed,
     rows_of,
@@ -235,7 +235,7 @@ class Collector:
             if self.most is not None and head.count > self.most:
                 raise ReportError(f"too many reports: {head.count} in one message, at most {self.most} are taken here")
             if named is None and head.address not in self._addresses:
-                decode_batch(self.collection, held, self._any())
+                raise ReportError(elsewhere(head.address, next(iter(self._addresses)), protocol))
             if head.count < self._least:
                 raise ReportError(
                     f"too few reports: {head.count} in one message, and {self._least} are declared to leave together"
@@ -279,10 +279,6 @@ class Collector:
         counts = {UNOPENED: len(rows) - len(good), "no report": len(good) - int(valid.sum())}
         batch = Batch(head.name, reports[valid], table[valid, :NAME].copy())
         return batch, {reason: count for reason, count in counts.items() if count}
-
-    def _any(self) -> str | None:
-        """Some round, to say what messages of this collection carry."""
-        return next(iter(self._addresses.values()))
 
     def knows(self, address: Address) -> bool:
         """Whether messages that carry this belong to a round of the collection."""

@@ -211,7 +211,7 @@ class Collection:
         try:
             text = source.read_text(encoding="utf-8")
             record = tomllib.loads(text) if source.suffix == ".toml" else json.loads(text)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             raise SchemaError(f"{source} is not a readable {source.suffix or 'JSON'} file; expected {FORMAT}") from None
         return cls.from_record(record)
 

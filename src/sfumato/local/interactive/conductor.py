@@ -9,6 +9,8 @@ Each journal is bound to its question, and by that to the transcript before it; 
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,6 +25,8 @@ from sfumato.local.interactive.inquiry import Asked, Inquiry
 from sfumato.local.interactive.interaction import Transcript, Turn
 
 __all__ = ["Conductor"]
+
+JOURNAL = re.compile(r"([1-9][0-9]{0,4})-[0-9]+\.journal")  # the place of the round, and the turn
 
 
 class Conductor:
@@ -42,7 +46,7 @@ class Conductor:
     None 1
     """
 
-    __slots__ = ("_collectors", "_ended", "_homes", "inquiry", "most", "place")
+    __slots__ = ("_collectors", "_ended", "_first", "_homes", "inquiry", "most", "place")
 
     def __init__(self, inquiry: Inquiry, place: str | Path, most: int | None = None) -> None:
         self.inquiry, self.place, self.most = inquiry, Path(place), most
@@ -55,6 +59,7 @@ class Conductor:
         self._ended: dict[str, Transcript] = dict.fromkeys(inquiry.rounds, ())
         self._collectors: dict[tuple[str, int], Collector] = {}
         self._homes: dict[Address, Collector] = {}  # by what the messages of a turn carry
+        self._first: dict[Address, str] = {}  # the rounds, by what the messages of their first turns carry
 
     @classmethod
     def open(cls, declaration: str | Path, place: str | Path | None = None, most: int | None = None) -> Conductor:
@@ -117,13 +122,27 @@ class Conductor:
     def knows(self, address: Address) -> bool:
         """Whether messages that carry this belong to a turn that was asked."""
         if address not in self._homes:
-            for round in self.inquiry.rounds:
-                self.asked(round)  # another process may have ended a turn
+            for round in self._begun(address):
+                self.asked(round)
         return address in self._homes
 
     def width(self, head: Header) -> int:
         """The bytes of one record behind a header that is known."""
         return self._homes[head.address].width(head)
+
+    def _begun(self, address: Address) -> set[str]:
+        """The rounds that a stranger may belong to: nobody is asked before the turn has a journal, but for the first.
+
+        So junk opens and makes no journals, however many rounds there are.
+        """
+        if not self._first:
+            firsts = ((self.inquiry.asked(round).collection, round) for round in self.inquiry.rounds)
+            self._first = {place: round for first, round in firsts if first is not None for place in first.addresses()}
+        opened = {collector.journal.path.name for collector in self._collectors.values()}
+        rounds = (JOURNAL.fullmatch(name) for name in {*os.listdir(self.place)} - opened)
+        places = {int(found[1]) for found in rounds if found and int(found[1]) <= len(self.inquiry.rounds)}
+        begun = {self.inquiry.rounds[place - 1] for place in places}
+        return begun | ({self._first[address]} if address in self._first else set())
 
     def _home(self, message: bytes) -> Collector:
         """Whose a message is; a stranger is refused, and counted, where the first round began."""

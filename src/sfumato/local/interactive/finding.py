@@ -104,7 +104,8 @@ class Finding(Shown, Framed):
             facts["history"] = f"{short(self.history())} over all {len(self.inquiry.rounds)} rounds"
         with contextlib.suppress(UnsupportedQuery, ParameterError):
             central = self.central(1e-6)
-            facts["shuffled"] = f"{short(central)}, if a relay shuffles each turn and the others answer honestly"
+            once = " in one round" if len(self.inquiry.rounds) > 1 else ""
+            facts["shuffled"] = f"{short(central)}{once}, if a relay shuffles each turn and the others answer honestly"
         facts["result"] = (
             f"holds with probability at least {1 - rule.beta:.4g}, if owners are drawn alike for each turn"
         )

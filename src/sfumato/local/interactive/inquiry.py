@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ class Inquiry:
     @property
     def digest(self) -> str:
         """SHA-256 of the declaration, which binds every question to it."""
-        return declared_digest(self._record())
+        return _digest(self)
 
     def guarantee(self) -> Pure | Approximate:
         """What one answer costs its owner, whatever the questions are."""
@@ -127,6 +128,12 @@ class Inquiry:
     def save(self, path: str | Path) -> Path:
         """Write the declaration as JSON."""
         return saved(Path(path), self.to_record())
+
+
+@lru_cache(maxsize=16)
+def _digest(inquiry: Inquiry) -> str:
+    """Hashed once for all of its questions."""
+    return declared_digest(inquiry._record())
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from sfumato.privacy.guarantees import Approximate, Pure
 __all__ = ["Found", "QuantileSearch", "Threshold"]
 
 MOST_BLOCKS = 512
+MOST_CELLS = 1 << 53  # as many as numbers tell apart
 State = tuple[int, int, int, int]
 
 
@@ -125,8 +126,8 @@ class QuantileSearch(Interaction):
     beta: float = 0.05
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or self.k < 2:
-            raise ParameterError(f"k must be a whole number of at least 2 ordered cells, got {self.k!r}")
+        if not isinstance(self.k, int) or not 2 <= self.k <= MOST_CELLS:
+            raise ParameterError(f"k must be a whole number of ordered cells, from 2 to 2^53, got {self.k!r}")
         for name, value in (("probability", self.probability), ("beta", self.beta)):
             if not 0 < value < 1:
                 raise ParameterError(f"{name} must lie strictly between 0 and 1, got {value!r}")

@@ -142,6 +142,8 @@ class FrequentStrings(Interaction):
     beta: float = 0.05
 
     def __post_init__(self) -> None:
+        if any("\ud800" <= letter <= "\udfff" for letter in self.alphabet):
+            raise ParameterError("alphabet must hold characters that can be written, not halves of them (surrogates)")
         if not self.alphabet or len(set(self.alphabet)) != len(self.alphabet) or END in self.alphabet:
             raise ParameterError("alphabet must hold different characters, none of them the zero character")
         for name, count in (("longest", self.longest), ("most", self.most), ("users", self.users)):

@@ -26,7 +26,8 @@ from pathlib import Path
 from sfumato.cards import counted
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.client.binding import SEALED, Address
-from sfumato.local.client.wire import NAME, batch_of, decode_batch, header_of, packed, rows_of
+from sfumato.local.client.sealing import SEAL
+from sfumato.local.client.wire import NAME, batch_of, elsewhere, header_of, packed, rows_of
 from sfumato.local.collection.collector import Receipt
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.journal import CLOSED
@@ -36,6 +37,8 @@ from sfumato.storage import clear_drafts, whole
 __all__ = ["Relay"]
 
 SUFFIX = ".sfr"
+LARGEST = 1 << 28  # bytes of a batch, unless `least` needs more
+HELD = 10**9 - 1_000  # bytes of a batch that the file can hold
 Row = tuple[bytes, bytes]
 
 
@@ -54,13 +57,16 @@ class Relay:
     4 .sfr 0
     """
 
-    __slots__ = ("_addresses", "_digest", "_secret", "collection", "full", "least", "path")
+    __slots__ = ("_addresses", "_digest", "_secret", "_width", "collection", "full", "least", "path")
 
     def __init__(
         self, collection: Collection, path: str | os.PathLike[str], least: int | None = None, full: int | None = None
     ) -> None:
         self.collection, self.path = collection, Path(path)
         self.least, self.full = _sizes(collection, least, full)
+        self._width = collection.protocol.report_bytes + NAME + (0 if collection.key is None else SEAL)
+        if max(self.least, self.full or 0) * self._width > HELD:
+            raise ParameterError(f"batches of this collection can have at most {HELD // self._width:,} reports")
         self._addresses = {
             address: name for address, name in collection.addresses().items() if collection.bound and name is not None
         }
@@ -98,6 +104,8 @@ class Relay:
     def end(self, round: str | None = None, *, discard: bool = False) -> int:
         """End a round: what waits leaves as one batch, later messages are refused; how many left.  Again it is idle.
 
+        What would be more than LARGEST bytes leaves in several batches, of about one size and none below `least`.
+
         If fewer than `least` wait, nothing leaves: the round goes on, or with `discard` its reports are thrown away.
         So does a round that nothing came of: ended by mistake it would take no report any more.
         """
@@ -110,8 +118,8 @@ class Relay:
                     f"{counted(count, 'report')} of round {named} waiting, and fewer than {self.least:,} never leave "
                     "together; wait for more, or end it all the same with discard (--discard)"
                 )
-            if count >= self.least:
-                self._depart(connection, named, count)
+            for part in self._parts(count):
+                self._depart(connection, named, part)
             connection.execute("DELETE FROM waiting WHERE round = ?", (named,))
             connection.execute("DELETE FROM gone WHERE round = ?", (named,))
             connection.execute("INSERT OR IGNORE INTO ended VALUES (?)", (named,))
@@ -150,6 +158,11 @@ class Relay:
             clear_drafts(Path(folder))
         return done
 
+    def _parts(self, count: int) -> list[int]:
+        """The sizes of the batches that a round ends with; none if too few wait."""
+        batches = min(-(-count * self._width // LARGEST), count // self.least)
+        return [count // batches + (place < count % batches) for place in range(batches)]
+
     def _named(self, round: str | None) -> str:
         return self._addresses[self.collection.address(round)]
 
@@ -159,7 +172,7 @@ class Relay:
         try:
             head = header_of(message)
             if head.address not in self._addresses:
-                decode_batch(self.collection, message, next(iter(self._addresses.values())))
+                raise ReportError(elsewhere(head.address, next(iter(self._addresses)), protocol))
             if head.count != 1:
                 raise ReportError(f"a device sends one report a message, not {head.count}")
             rows = rows_of(protocol, head, message)

@@ -3,11 +3,13 @@
 `POST /` with a message as its body is answered when the message is durable: 200 if it is taken or known already; 400
 if it will never be; 429 if its sender has to wait, and 503 if something failed, after which it is to be sent again.  No
 address, time or message is written anywhere, neither to a log nor in an error.  Encryption on the way (TLS) is the
-business of whatever stands in front, which must pass on the address if senders are to be limited by it.
+business of whatever stands in front; senders are limited by the address that a connection comes from, so where that
+hides theirs, they are to be limited there.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +25,7 @@ from sfumato.local.relay.relay import Relay
 __all__ = ["Server"]
 
 PATIENCE = 30.0  # seconds that a sender may take
+LENGTH = re.compile("[0-9]{1,9}", re.ASCII)
 
 
 class Server(ThreadingHTTPServer):
@@ -77,11 +80,11 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm, wbufsize = True, -1  # an answer is one packet, at once
 
     def do_POST(self) -> None:
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit() and int(length) <= self.server.longest):
+        length = self._length()
+        if length is None:
             self.close_connection = True
             return self._answer(400, "a message of one report is posted with its length")
-        body = self.rfile.read(int(length))
+        body = self.rfile.read(length)
         if self.server.limit is not None and not self.server.limit.admits(self.client_address[0]):
             return self._answer(429, "too many messages; send it again later")
         try:
@@ -89,6 +92,13 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception:  # whatever it was, devices keep the message
             return self._answer(503, "not taken; send it again later")
         return self._answer(200 if receipt.accepted else 400, receipt.words)
+
+    def _length(self) -> int | None:
+        """What a message is said to be long, once and in one way: others in front might read two ways otherwise."""
+        given = self.headers.get_all("Content-Length", [])
+        if len(given) != 1 or "Transfer-Encoding" in self.headers or not LENGTH.fullmatch(given[0]):
+            return None
+        return int(given[0]) if int(given[0]) <= self.server.longest else None
 
     def version_string(self) -> str:
         return "sfumato"
