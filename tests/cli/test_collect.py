@@ -217,6 +217,15 @@ def test_a_round_stays_open_where_a_file_has_to_be_mended_first(daily, run, tmp_
     assert (done.code, "holds 300 reports, closed" in done.out) == (0, True)
 
 
+def test_an_interrupt_says_that_nothing_is_lost(daily, run, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.cli.collect.add_file", stopped)
+    done = run("collect", "daily.toml", "mon.sfr", "--round", "mon", "--close")
+    assert (done.code, "run it again, and each message counts once" in done.err) == (130, True)
+
+
 def test_a_refused_merge_says_what_was_merged_before_it(daily, run, tmp_path):
     run("collect", "daily.toml", "mon.sfr", "--journal", "eu.journal")
     run("collect", "daily.toml", "mon.sfr", "--journal", "us.journal")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cards import counted
-from sfumato.cli.console import print_json, progress_bar, say
+from sfumato.cli.console import complain, print_json, progress_bar, say
 from sfumato.errors import ParameterError, ReportError, SchemaError, SfumatoError
 from sfumato.local.client.binding import UNBOUND
 from sfumato.local.client.wire import HEADER, MAGIC, header_of
@@ -60,7 +60,11 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
     collector = opened(declaration, options.journal, made=bool(files), key=_key(declaration, files, options.key))
     if options.close and collector.collection.bound:
         collector.collection.address(options.round)  # a round that there is not is named before anything is counted
-    found = _collected(collector, files, options, quiet=as_json)
+    try:
+        found = _collected(collector, files, options, quiet=as_json)
+    except KeyboardInterrupt:
+        complain("interrupted: what was counted so far stays; run it again, and each message counts once")
+        raise
     wrong = _complaints(collector, found)
     if options.close and not wrong:
         collector.close(options.round, forget=options.forget)
