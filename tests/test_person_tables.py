@@ -127,11 +127,11 @@ def test_a_plan_and_the_command_line_ask_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "schema", "said"),
     [
-        ({"person": ["sex"]}, sf.Schema(COLUMNS), "rows are protected here"),
+        ({"person": ["sex"]}, sf.Schema(COLUMNS), "persons are protected, and here rows are"),
         ({"person": ["age"]}, SCHEMA, "'age' is none of it"),
         ({"person": ["x"], "columns": ["sex", "shop"]}, SCHEMA, "'x' is none of it"),
-        ({"person": [], "good_for": "smooth"}, SCHEMA, "measures rows alone"),
-        ({"person": [], "keep": ["x >= 1"]}, SCHEMA, "keep= makes rows alone"),
+        ({"person": [], "good_for": "smooth"}, SCHEMA, "are measured alone"),
+        ({"person": [], "keep": ["x >= 1"]}, SCHEMA, "are kept by rows alone"),
     ],
 )
 def test_what_no_person_has_is_refused(asked: dict[str, Any], schema: sf.Schema, said: str) -> None:

@@ -174,7 +174,7 @@ def test_what_rules_make_is_not_read() -> None:
         bind(sf.synthetic(["id", "a"], keep=["unique(id)"]), sf.Schema(SPACES, size=50))
     with pytest.raises(ParameterError, match="numbers for 40 rows, and 41 are to be made"):
         bind(sf.synthetic(["id", "a"], rows=41, keep=["unique(id)"]), SCHEMA)
-    with pytest.raises(ParameterError, match=r"40 rows, and 10,000 are to be made \(supposed.*rows= how many"):
+    with pytest.raises(ParameterError, match=r"40 rows, and 10,000 are to be made \(supposed.*how many rows to make"):
         bind(sf.synthetic(["id", "a"], keep=["unique(id)"]), SCHEMA)
 
 
