@@ -88,6 +88,8 @@ def test_the_promise_over_all_rounds_is_stated_in_each_estimate():
         f"epsilon {shown_up(fresh.history().epsilon, 3)} over all 30 rounds"
         in Estimate(fresh, "day 0", 50, tally, {}).words()
     )
+    assert " in one round, if a relay" in Estimate(kept, "day 0", 50, tally, {}).words()  # kept ones return in others
+    assert " in one round (over all" in Estimate(fresh, "day 0", 50, tally, {}).words()
     assert "history" not in Estimate(Collection("x", protocol), "1", 50, tally, {}).words()
     for wrong in (0, 31, 2.0, True, "3"):
         with pytest.raises(ParameterError, match="most must be a number of values"):

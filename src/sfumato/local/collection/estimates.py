@@ -208,6 +208,7 @@ class Estimate(Shown, Framed):
             delta = min(1e-6, self.reports**-1.5)
             told = short(self.central(delta))
             if len(self.collection.rounds) > 1:
+                told += " in one round"
                 with contextlib.suppress(UnsupportedQuery):
                     told += f" (over all rounds of this size {short(self.central_history(delta))})"
             return {"shuffled": f"{told}, if a relay shuffles and the others report honestly"}
