@@ -6,7 +6,7 @@ JOBS   ?= 2
 export PYTHONDONTWRITEBYTECODE =  # compiled modules are kept: tests and demo start hundreds of processes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fresh test-heavy test-spark test-node test-client check format audit bench clean
+.PHONY: help demo test test-fresh test-heavy test-spark test-postgres test-node test-client check format audit bench clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,18 +25,23 @@ demo: $(VENV)/.ready  ## Generate a sample table, preview, publish statistics, a
 	$(BIN)/sfumato ledger show demo/people.ledger
 
 test: $(VENV)/.ready  ## All tests that need no system packages
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not node and not heavy"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not postgres and not node and not heavy"
 
 test-fresh: $(VENV)/.ready  ## The same tests with fresh seeds and examples
-	SFUMATO_FRESH_SEEDS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not node and not heavy"
+	SFUMATO_FRESH_SEEDS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not postgres and not node and not heavy"
 
 test-heavy: $(VENV)/.ready  ## Tests that take minutes each
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not node" -o faulthandler_timeout=1800
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node" -o faulthandler_timeout=1800
 
 test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if there is none)
 	@command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,spark]"
 	$(BIN)/pytest -m spark tests/contracts
+
+test-postgres: $(VENV)/.ready  ## The engine contract on PostgreSQL (installs the server if there is none, and starts one of its own)
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || (apt-get update -q && apt-get install -q -y postgresql)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,postgres]"
+	$(BIN)/python tests/serving.py $(BIN)/pytest -m postgres tests/contracts
 
 test-node: $(VENV)/.ready  ## The JavaScript client against the Python one (installs Node if there is none)
 	@command -v node >/dev/null || (apt-get update -q && apt-get install -q -y nodejs)
@@ -61,7 +66,7 @@ format: $(VENV)/.ready  ## Rewrite the code in the project's format
 	$(BIN)/ruff format .
 
 audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a summary table
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not node" tests/auditing
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node" tests/auditing
 	cd tests/auditing && ../../$(BIN)/python -m sfumato.auditing own:TARGETS --seconds 20
 
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own

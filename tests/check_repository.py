@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 INSTALLING = ("constraints.txt", "pyproject.toml", "Makefile", ".ci/run")  # packages come by name, never by address
-SYSTEMS = ("spark", "node")  # marks of tests that need what a target of their own installs
+SYSTEMS = ("spark", "postgres", "node")  # marks of tests that need what a target of their own installs
 CONFLICT = re.compile(r"^(<{7}|[|]{7}|>{7})(?: |$)", re.MULTILINE)  # seven equals signs may underline a heading
 
 

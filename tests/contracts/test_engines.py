@@ -17,7 +17,7 @@ from sfumato.privacy.adjacency import Person, Row
 from sfumato.queries import bind, bins, col, count, discovered, histogram, items, mean, median, sum, top, variance
 from sfumato.spaces.schema import Schema
 
-ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.spark)]
+ENGINES = ["duckdb", *(pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("spark", "postgres"))]
 
 COLUMNS = {
     "x": sf.Interval(-2.5, 7.5, 0.1),
@@ -158,6 +158,16 @@ def opened(request):
     if request.param == "duckdb":
         return lambda table: table
     import ibis
+
+    if request.param == "postgres":
+        owner, reader = request.getfixturevalue("server")
+
+        def on_postgres(table):
+            owner.create_table("held", table, overwrite=True)
+            owner.raw_sql("GRANT SELECT ON held TO reader").close()
+            return reader.table("held")
+
+        return on_postgres
 
     session = request.getfixturevalue("spark")
 

@@ -71,10 +71,14 @@ _quiet: list[warnings.catch_warnings[None]] = []  # one for each thread that is 
 
 def configured(backend: BaseBackend) -> BaseBackend:
     """The same Ibis backend, set up; refused if it is none of ours or does not let itself be set up."""
+    if backend.name == "postgres":
+        from sfumato.engines.postgres.sessions import opened
+
+        return opened(backend)
     if backend.name not in SETTINGS:
         raise SchemaError(
             f"tables of the backend {backend.name!r} are not supported; "
-            f"use {' or '.join(SETTINGS)}, or read the data from a file"
+            f"use {', '.join(SETTINGS)} or postgres, or read the data from a file"
         )
     if not _set_up(backend):
         raise SchemaError(
@@ -111,6 +115,8 @@ def isolated(table: ir.Table, numbers: Collection[str] | None = None, identifier
         texts = [] if backend in PLAIN else [name for name in table.columns if _is_text(table[name])]
         hidden = [name for name in table.columns if numbers is None or name in numbers or name in texts]
         return table.mutate(**{name: _attempted(table[name]) for name in hidden}) if hidden else table
+    if backend.name == "postgres":
+        return table  # as `plain` reads it
     plain = {name: _by_bytes(table[name], _cast_twice) for name in table.columns}
     return table.mutate(**{name: column if name == identifier else _valid(column) for name, column in plain.items()})
 
@@ -124,6 +130,10 @@ def bound(table: ir.Table, backend: BaseBackend) -> ir.Table:
 def executed(expression: ir.Table) -> pa.Table:
     """The rows of an expression as an Arrow table."""
     backend = expression.get_backend()
+    if backend.name == "postgres":
+        from sfumato.engines.postgres import sessions
+
+        return sessions.executed(expression, backend)
     if backend.name != "duckdb":
         with quiet():
             return configured(backend).to_pyarrow(expression)
@@ -134,6 +144,11 @@ def executed(expression: ir.Table) -> pa.Table:
 def streamed(expression: ir.Table, size: int) -> Iterator[pa.RecordBatch]:
     """Arrow batches of at most `size` rows."""
     backend = expression.get_backend()
+    if backend.name == "postgres":
+        from sfumato.engines.postgres import sessions
+
+        yield from sessions.streamed(expression, backend, size)
+        return
     if backend.name != "duckdb":
         with quiet():
             yield from _sliced(configured(backend).to_pyarrow_batches(expression, chunk_size=size), size)

@@ -16,7 +16,7 @@ from weakref import WeakSet
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engines.backends import OWN, configured, executed, isolated, quiet
+from sfumato.engines.backends import OWN, configured, executed, isolated, quiet, selected
 from sfumato.engines.coercion import coerced
 from sfumato.engines.parquet import read_columns
 from sfumato.engines.spill import private_folder
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["trusted"]
 
 NUMBERS = [10.0, math.nan, 90.0]
+VALUES = "SELECT v FROM (VALUES (10.0::float8), ('NaN'), (90.0)) AS s(v)"
 RIGHT = [{"count": 2, "total": 100}]
 
 _tried: WeakSet[BaseBackend] = WeakSet()
@@ -54,13 +55,18 @@ def trusted(backend: BaseBackend) -> BaseBackend:
 def _clips(backend: BaseBackend) -> bool:
     try:
         with quiet():
-            path = _trial_file(private_folder())
-            file = backend.read_parquet(str(path)) if backend.name == "pyspark" else _own(path, backend)
-            held = isolated(file, ["v"])
+            held = isolated(_trial(backend), ["v"])
             rows = held.select(t=coerced(held["v"], Interval(0, 120, 1).form))
             return bool(executed(rows.aggregate(count=rows["t"].count(), total=rows["t"].sum())).to_pylist() == RIGHT)
     except Exception:
         return False
+
+
+def _trial(backend: BaseBackend) -> ir.Table:
+    if backend.name == "postgres":
+        return selected(backend, VALUES, {"v": "float64"})
+    path = _trial_file(private_folder())
+    return backend.read_parquet(str(path)) if backend.name == "pyspark" else _own(path, backend)
 
 
 def _own(path: Path, backend: BaseBackend) -> ir.Table:
@@ -76,6 +82,8 @@ def _trial_file(folder: Path) -> Path:
 
 def _reads_files(backend: BaseBackend) -> bool:
     """Whether it can read a file of this machine: not where external access is off, nor on a cluster."""
+    if backend.name == "postgres":
+        return True
     if backend.name == "pyspark":
         return bool(backend._session.sparkContext.master.startswith("local"))
     (allowed,) = backend.con.cursor().sql("SELECT current_setting('enable_external_access')").fetchall()

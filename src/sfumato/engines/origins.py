@@ -52,6 +52,10 @@ def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
                 f"elapsed times on Spark ({', '.join(elapsed)}) are not read; store them as numbers of their unit, or "
                 "pass the file's path to sf.read"
             )
+    if backend.name == "postgres":
+        from sfumato.engines.postgres.reading import plain
+
+        table = plain(table, schema)
     if backend.name != "duckdb":
         return table if schema is None else flat(table, schema)
     replaced = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import ibis
 
@@ -32,6 +34,7 @@ __all__ = ["column_types", "open_source", "read"]
 
 DATABASES = (".duckdb", ".ddb", ".db")
 PARQUET = (".parquet", ".pq")
+SERVERS = ("postgresql://", "postgres://")
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
 
 
@@ -54,8 +57,9 @@ def read(
     """A sensitive table from a file, a data frame or an Ibis table, behind its public schema.
 
     `source`: a CSV, TSV, Parquet or DuckDB file (with `table` naming the table inside), several Parquet files of the
-    same columns (a list, or a pattern such as "months/*.parquet"), a pandas, polars or Arrow frame, or any Ibis table
-    on DuckDB or Spark.
+    same columns (a list, or a pattern such as "months/*.parquet"), a pandas, polars or Arrow frame, the address of a
+    PostgreSQL server such as "postgresql://reader@host/database" (with `table`), or any Ibis table on DuckDB, Spark or
+    PostgreSQL.
     `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
     `adjacency`: "add-remove" (the default) or "replace": what neighboring tables differ in.
     `size`: the public number of units; under replacement the number of rows, which is compared with the table.
@@ -103,6 +107,8 @@ def open_source(source: object, table: str | None = None, schema: Schema | None 
     """An Ibis table over the source; with a schema, of files and frames only the columns that it declares."""
     if isinstance(source, ibis.Table):
         return based(source, schema)
+    if isinstance(source, str) and source.startswith(SERVERS):
+        return based(_on_server(source, table), schema)
     paths = _paths(source)
     if not paths:
         return _frame(source, schema)
@@ -218,7 +224,7 @@ def _schema(
             raise SchemaError(f"adjacency must be one of {', '.join(ADJACENCIES)}, got {adjacency!r}")
         adjacency = ADJACENCIES[adjacency]
     if dataset is None:
-        if not isinstance(source, str | Path):
+        if not isinstance(source, str | Path) or str(source).startswith(SERVERS):
             raise SchemaError("dataset= is needed for a table that is not a file: a name for its ledger to be bound to")
         dataset = named_after(Path(source))
     person = Row() if unit is None or rows is None else Person(unit, rows)
@@ -261,6 +267,27 @@ def _loaded(rows: pa.Table | pa.RecordBatchReader) -> ibis.Table:
     connection.con.execute("CREATE TABLE source AS SELECT * FROM rows_of_source")
     connection.con.unregister("rows_of_source")
     return connection.table("source")
+
+
+def _on_server(address: str, table: str | None) -> ibis.Table:
+    """A table of a PostgreSQL server; errors name neither the address, which may hold a password, nor a value."""
+    if table is None:
+        raise SchemaError("which table of the PostgreSQL server? name it with table=, such as table='people'")
+    *place, name = table.split(".")
+    if importlib.util.find_spec("psycopg") is None:
+        raise SchemaError("PostgreSQL needs the extra `postgres`: pip install 'sfumato[postgres]'")
+    try:
+        backend = ibis.connect(address)
+    except Exception:
+        backend = None
+    if backend is None:
+        raise SchemaError("the PostgreSQL server does not let us in; check the address, the database and the role")
+    finalize(backend, backend.con.close)
+    try:
+        return backend.table(name, database=place[0] if place else None)
+    except Exception:
+        backend.disconnect()
+    raise SchemaError(f"there is no table {table!r} that this role may read; name it as table or schema.table")
 
 
 def _database(path: Path, table: str | None, schema: Schema | None) -> ibis.Table:

@@ -1,0 +1,136 @@
+"""What a PostgreSQL table holds, column by column, as the other engines hold it; from its catalogue alone.
+
+Texts compare by their bytes, whatever collation a column has.  Decimals are read as doubles, infinite dates as
+missing, arrays as lists that count from one, values of an enumerated type as texts.  Only stored rows are read: a view,
+a foreign table or a policy for rows may fail by value, or leave rows out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import sqlglot.expressions as sge
+
+from sfumato.engines.postgres.sessions import session
+from sfumato.engines.postgres.writing import NUMBER
+from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import Person
+from sfumato.spaces.schema import Schema
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    from ibis.backends.postgres import Backend
+
+__all__ = ["plain"]
+
+RELATION = """
+SELECT n.nspname, c.relname, c.relkind::text, c.relpersistence::text, row_security_active(c.oid),
+       EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated = 'v'),
+       EXISTS (WITH RECURSIVE parts(oid) AS (SELECT c.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p
+               ON i.inhparent = p.oid)
+               SELECT FROM parts JOIN pg_class k USING (oid) WHERE k.relkind NOT IN ('r', 'p', 'm'))
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %s AND n.nspname = %s
+"""
+TEXTS = """
+SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_type t ON t.oid = a.atttypid
+WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND (t.typtype = 'e' OR t.typname = 'citext')
+"""
+SCHEMA = "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)"
+
+
+def plain(table: ir.Table, schema: Schema | None) -> ir.Table:
+    """The same rows, of columns that every engine holds alike; refused where a table's rows are not stored."""
+    backend: Backend = table.get_backend()
+    leaves = {leaf: _qualified(leaf, backend) for leaf in table.op().find(ops.DatabaseTable)}
+    if table.op() in leaves:
+        named = leaves[table.op()]
+        source = sge.Table(this=_name(named.name), db=_name(named.namespace.database)).sql("postgres")
+        texts = _texts(named, backend)
+    else:
+        whole = table.op().replace(leaves).to_expr() if leaves else table
+        source, texts = f"({backend.compile(whole)})", set()
+    wanted = list(table.columns) if schema is None else [name for name in _declared(schema) if name in table.columns]
+    kinds = {name: dt.string if name in texts else table[name].type() for name in wanted}
+    unit = schema.unit.column if schema is not None and isinstance(schema.unit, Person) else None
+    elapsed = [name for name, kind in kinds.items() if kind.is_interval()]
+    if elapsed and schema is not None:
+        raise SchemaError(
+            f"elapsed times on PostgreSQL ({', '.join(elapsed)}) are not read; store them as numbers of their unit"
+        )
+    columns = [f"{_held(_name(name).sql('postgres'), kind, name == unit)} AS {_name(name).sql('postgres')}"
+               for name, kind in kinds.items()]  # fmt: skip
+    held = {name: kind if name == unit else _kind(kind) for name, kind in kinds.items()}
+    query = f"SELECT {', '.join(columns)} FROM {source} AS source"
+    return ops.SQLQueryResult(query, ibis.schema(held), backend).to_expr()
+
+
+def _declared(schema: Schema) -> dict[str, None]:
+    unit = {schema.unit.column: None} if isinstance(schema.unit, Person) else {}
+    stored = dict.fromkeys([*schema.held, *(path[0] for path in schema.paths.values())])
+    return {**stored, **unit}
+
+
+def _name(name: str) -> sge.Identifier:
+    return sge.Identifier(this=name, quoted=True)
+
+
+def _qualified(leaf: ops.DatabaseTable, backend: Backend) -> Any:
+    """The table under its full name; refused unless its rows are stored, and all of them are seen."""
+    with backend.con.cursor() as cursor:
+        place = leaf.namespace.database
+        if place is None:
+            found = cursor.execute(SCHEMA, [_name(leaf.name).sql("postgres")]).fetchone()
+            (place,) = found or (None,)
+    with session(backend) as con:
+        found = con.execute(RELATION, [leaf.name, place]).fetchone()
+    if found is None:
+        raise SchemaError(f"there is no table {leaf.name!r} on this PostgreSQL server; check its name")
+    _, _, kind, kept, hidden, computed, elsewhere = found
+    if kept == "t":
+        raise SchemaError(f"the table {leaf.name!r} is temporary, and other sessions do not see it; store its rows")
+    if kind not in ("r", "p", "m") or elsewhere or computed:
+        raise SchemaError(
+            f"{leaf.name!r} is a view, a foreign table or computed when it is read, which may fail by value; only "
+            "stored tables and materialized views are supported"
+        )
+    if hidden:
+        raise SchemaError(
+            f"a policy for rows of {leaf.name!r} hides some of them from this role; use a role that sees all "
+            "(BYPASSRLS), or a table without one"
+        )
+    return leaf.copy(namespace=ops.Namespace(database=place))
+
+
+def _texts(leaf: Any, backend: Backend) -> set[str]:
+    """Columns that are read as texts though their type is another."""
+    with session(backend) as con:
+        return {name for (name,) in con.execute(TEXTS, [leaf.namespace.database, leaf.name]).fetchall()}
+
+
+def _kind(kind: dt.DataType) -> dt.DataType:
+    """The type that a column is read as."""
+    if kind.is_array():
+        return dt.Array(_kind(kind.value_type))
+    return dt.float64 if kind.is_decimal() else kind
+
+
+def _held(column: str, kind: dt.DataType, identifies: bool = False) -> str:
+    """The SQL that reads one column, or one entry of an array."""
+    if kind.is_array():
+        entry = _held("e", kind.value_type)
+        return f"CASE WHEN {column} IS NOT NULL THEN ARRAY(SELECT {entry} FROM UNNEST({column}) AS u(e)) END"
+    if kind.is_string():
+        return f'CAST({column} AS TEXT) COLLATE "C"'
+    if kind.is_decimal():
+        if identifies:
+            return f"NULLIF({column}, CAST('NaN' AS NUMERIC))"
+        usual = f"ABS({column}) < 1e150 AND (ABS({column}) > 1e-150 OR {column} = 0)"
+        return f"CASE WHEN {usual} THEN CAST({column} AS DOUBLE PRECISION) ELSE {NUMBER}(CAST({column} AS TEXT)) END"
+    if kind.is_date() or kind.is_timestamp():
+        return f"CASE WHEN ISFINITE({column}) THEN {column} END"
+    return column

@@ -1,0 +1,186 @@
+"""PostgreSQL's words: the same expressions in SQL that fails on no value.
+
+Its arithmetic raises where others answer with infinity or zero, texts and decimals beyond the doubles raise when they
+are cast, and what is made from no array is an empty one.  Here each of these is written so that nothing can fail: an
+operation on doubles is a function of the session's own, which catches what is out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import sqlglot as sg
+import sqlglot.expressions as sge
+from ibis.backends.sql.compilers.base import NULL
+from ibis.backends.sql.compilers.postgres import PostgresCompiler
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["FUNCTIONS", "NUMBER", "written"]
+
+NUMBER = "pg_temp.sfumato_number"
+CALLS = {ops.Add: "+", ops.Subtract: "-", ops.Multiply: "*", ops.Divide: "/"}
+NAMES = {"+": "pg_temp.sfumato_plus", "-": "pg_temp.sfumato_minus", "*": "pg_temp.sfumato_times",
+         "/": "pg_temp.sfumato_over"}  # fmt: skip
+BEYOND = {  # what a result out of range is: infinite with a sign, or nothing
+    "+": "sign(a) * 'Infinity'::float8",
+    "-": "sign(a) * 'Infinity'::float8",
+    "*": "CASE WHEN abs(a) > 1 AND abs(b) > 1 THEN sign(a) * sign(b) * 'Infinity'::float8 ELSE 0 END",
+    "/": "CASE WHEN abs(a) > abs(b) THEN sign(a) * sign(b) * 'Infinity'::float8 ELSE 0 END",
+}
+READING = r"""
+CREATE FUNCTION pg_temp.sfumato_number(t text) RETURNS float8 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+DECLARE
+    parts text[] := regexp_match(lower(t), '^[+-]?0*([0-9]*)[.]?(0*)([0-9]*)(?:e([+-]?[0-9]+))?$');
+BEGIN
+    RETURN t::float8;
+EXCEPTION WHEN numeric_value_out_of_range THEN
+    RETURN CASE
+        WHEN length(parts[1]) - CASE WHEN parts[1] = '' THEN length(parts[2]) ELSE 0 END
+             + coalesce(parts[4], '0')::int < 0 THEN 0
+        WHEN t LIKE '-%' THEN '-Infinity'::float8
+        ELSE 'Infinity'::float8 END;
+END $$
+"""
+OPERATION = """
+CREATE FUNCTION {name}(a float8, b float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+    RETURN a {sign} b;
+EXCEPTION WHEN numeric_value_out_of_range THEN
+    RETURN {beyond};
+END $$
+"""
+FUNCTIONS = (READING, *(OPERATION.format(name=NAMES[sign], sign=sign, beyond=BEYOND[sign]) for sign in NAMES))
+EXPONENTIAL = (-745.1332191019411, 709.782712893384)  # beyond these, nothing and infinity
+
+
+def written(expression: ir.Table) -> str:
+    """The expression in SQL, each SELECT computed before the next.
+
+    The server would otherwise put the one into the other, and expressions that are used twice at each of many levels
+    grow beyond all memory.
+    """
+    with _writing:
+        fused = ibis.options.sql.fuse_selects
+        ibis.options.sql.fuse_selects = False
+        try:
+            query = COMPILER.to_sqlglot(expression)
+        finally:
+            ibis.options.sql.fuse_selects = fused
+    for inner in list(query.find_all(sge.Subquery, sge.CTE)):
+        select = inner.this
+        if isinstance(select, sge.Select) and isinstance(inner.parent, sge.From | sge.Join | sge.With):
+            select.set("offset", sge.Offset(expression=sge.convert(0)))
+    return str(query.sql(dialect="postgres", copy=False))
+
+
+class Careful(PostgresCompiler):  # type: ignore[misc]
+    """Ibis' compiler, with operations that fail on no value; the names of its methods are Ibis'."""
+
+    SIMPLE_OPS: ClassVar[dict[Any, str]] = {}  # those of the class above are methods of it, which these would replace
+
+    def visit_Cast(self, op: ops.Cast, *, arg: Any, to: dt.DataType) -> Any:
+        kind = op.arg.dtype
+        if to.is_floating() and kind.is_string():
+            return self.if_(arg.rlike(SHORT), self.cast(arg, dt.float64), self.f.anon[NUMBER](arg))
+        if to.is_floating() and kind.is_decimal():
+            return self.f.anon[NUMBER](self.cast(arg, dt.string))
+        if kind.is_boolean() and to.is_integer():
+            return self.cast(self.cast(arg, dt.int32), to)
+        return super().visit_Cast(op, arg=arg, to=to)
+
+    def visit_Literal(self, op: ops.Literal, *, value: Any, dtype: dt.DataType) -> Any:
+        literal = super().visit_Literal(op, value=value, dtype=dtype)
+        return self.cast(literal, dtype) if dtype.is_array() else literal  # an empty one has no type by itself
+
+    def visit_RegexSearch(self, op: ops.RegexSearch, *, arg: Any, pattern: Any) -> Any:
+        return arg.rlike(_anchored(op))
+
+    def visit_RegexReplace(self, op: ops.RegexReplace, *, arg: Any, pattern: Any, replacement: Any) -> Any:
+        return self.f.regexp_replace(arg, _anchored(op), replacement, "g")
+
+    def visit_RegexExtract(self, op: ops.RegexExtract, *, arg: Any, pattern: Any, index: Any) -> Any:
+        found = sge.paren(self.f.regexp_match(arg, self.f.concat("(", _anchored(op), ")")), copy=False)[index]
+        return self.if_(arg.is_(NULL), NULL, self.f.coalesce(found, ""))
+
+    def _arithmetic(self, op: ops.NumericBinary, *, left: Any, right: Any) -> Any:
+        sign = CALLS[type(op)]
+        if not (op.left.dtype.is_floating() or op.right.dtype.is_floating() or sign == "/"):
+            return self.binop(PLAIN[sign], left, right)
+        return self.f.anon[NAMES[sign]](self.cast(left, dt.float64), self.cast(right, dt.float64))
+
+    visit_Add = visit_Subtract = visit_Multiply = visit_Divide = _arithmetic
+
+    def visit_Exp(self, op: ops.Exp, *, arg: Any) -> Any:
+        low, high = (sge.convert(end) for end in EXPONENTIAL)
+        return self._once(arg, lambda x: sge.Case(
+            ifs=[self.if_(x < low, self.cast(0, dt.float64)), self.if_(x > high, x + self.POS_INF)],
+            default=self.f.exp(x)))  # fmt: skip
+
+    def visit_ScalarUDF(self, op: ops.ScalarUDF, **kw: Any) -> Any:
+        if op.__func_name__ == "epoch":
+            (elapsed,) = kw.values()
+            return self.cast(self.f.extract("epoch", elapsed), dt.float64)
+        return super().visit_ScalarUDF(op, **kw)
+
+    def _once(self, arg: Any, build: Callable[[Any], Any]) -> Any:
+        """An expression that uses its argument several times and names it once."""
+        held = sg.select(arg.as_("v")).subquery("s")
+        return sg.select(build(sg.column("v", table="s"))).from_(held).subquery()
+
+    def _unless_null(self, arg: Any, build: Callable[[Any], Any]) -> Any:
+        return self._once(arg, lambda v: self.if_(v.is_(NULL), NULL, build(v)))
+
+    def visit_ArrayMap(self, op: ops.ArrayMap, *, arg: Any, body: Any, param: Any, index: Any) -> Any:
+        return self._unless_null(
+            arg, lambda v: self.f.array(sg.select(body).from_(sge.Unnest(expressions=[v], alias=param)))
+        )
+
+    def visit_ArrayFilter(self, op: ops.ArrayFilter, *, arg: Any, body: Any, param: Any, index: Any) -> Any:
+        item = sg.column(param, quoted=self.quoted)
+        return self._unless_null(
+            arg,
+            lambda v: self.f.array(sg.select(item).from_(sge.Unnest(expressions=[v], alias=param)).where(body)),
+        )
+
+    def visit_ArrayDistinct(self, op: ops.ArrayDistinct, *, arg: Any) -> Any:
+        return self._unless_null(arg, lambda v: self.f.array(sg.select(self.f.explode(v)).distinct()))
+
+    def visit_ArraySort(self, op: ops.ArraySort, *, arg: Any) -> Any:
+        return self._unless_null(
+            arg, lambda v: self.f.array(sg.select("x").from_(sge.Unnest(expressions=[v], alias="x")).order_by("x"))
+        )
+
+    def visit_ArraySlice(self, op: ops.ArraySlice, *, arg: Any, start: Any, stop: Any) -> Any:
+        return self._unless_null(
+            arg, lambda v: super(Careful, self).visit_ArraySlice(op, arg=v, start=start, stop=stop)
+        )
+
+    def visit_InMemoryTable(self, op: ops.InMemoryTable, *, name: str, schema: Any, data: Any) -> Any:
+        """A small public table, such as the declared labels, as a list within the query."""
+        rows = data.to_pyarrow(schema).to_pylist()
+        columns = [sg.to_identifier(column, quoted=True) for column in schema]
+        values = [[self.cast(sge.convert(row[column]), kind) for column, kind in schema.items()] for row in rows]
+        if not values:
+            none = [self.cast(NULL, kind).as_(column, quoted=True) for column, kind in schema.items()]
+            return sg.select(*none).where(sge.false()).subquery(name)
+        lines = [sge.Tuple(expressions=line) for line in values]
+        alias = sge.TableAlias(this=sg.to_identifier(name, quoted=True), columns=columns)
+        return sg.select("*").from_(sge.Values(expressions=lines, alias=alias)).subquery(name)
+
+
+PLAIN = {"+": sge.Add, "-": sge.Sub, "*": sge.Mul, "/": sge.Div}
+SHORT = r"^[+-]?[0-9]{0,150}[.]?[0-9]{0,100}([eE][+-]?[0-9]{1,2})?$"  # of a number's texts, those within the doubles
+COMPILER = Careful()
+_writing = Lock()  # an option of Ibis is changed meanwhile
+
+
+def _anchored(op: Any) -> Any:
+    """The pattern: what others call the end of a text is \\Z here."""
+    return sge.convert(op.pattern.value.replace(r"\z", r"\Z"))
