@@ -179,7 +179,7 @@ def test_the_tables_of_a_database_must_be_named_when_there_are_several(database)
 def test_other_backends_are_refused_by_name():
     with quiet():
         table = ibis.polars.connect({"t": pl.DataFrame({"age": [1]})}).table("t")
-    with pytest.raises(SchemaError, match="'polars' are not supported; use duckdb or pyspark"):
+    with pytest.raises(SchemaError, match="'polars' are not supported; use duckdb, pyspark or postgres"):
         sf.read(table, schema=AGE, dataset="d")
 
 
