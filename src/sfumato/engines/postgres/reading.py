@@ -7,7 +7,7 @@ a foreign table or a policy for rows may fail by value, or leave rows out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -79,7 +79,7 @@ def _name(name: str) -> sge.Identifier:
     return sge.Identifier(this=name, quoted=True)
 
 
-def _qualified(leaf: ops.DatabaseTable, backend: Backend) -> Any:
+def _qualified(leaf: ops.DatabaseTable, backend: Backend) -> ops.DatabaseTable:
     """The table under its full name; refused unless its rows are stored, and all of them are seen."""
     with backend.con.cursor() as cursor:
         place = leaf.namespace.database
@@ -106,7 +106,7 @@ def _qualified(leaf: ops.DatabaseTable, backend: Backend) -> Any:
     return leaf.copy(namespace=ops.Namespace(database=place))
 
 
-def _texts(leaf: Any, backend: Backend) -> set[str]:
+def _texts(leaf: ops.DatabaseTable, backend: Backend) -> set[str]:
     """Columns that are read as texts though their type is another."""
     with session(backend) as con:
         return {name for (name,) in con.execute(TEXTS, [leaf.namespace.database, leaf.name]).fetchall()}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "NUMBER", "written"]
 
+SQL = Any  # a part of a query, built by methods that the library makes as it goes
 NUMBER = "pg_temp.sfumato_number"
 CALLS = {ops.Add: "+", ops.Subtract: "-", ops.Multiply: "*", ops.Divide: "/"}
 NAMES = {"+": "pg_temp.sfumato_plus", "-": "pg_temp.sfumato_minus", "*": "pg_temp.sfumato_times",
@@ -83,9 +84,9 @@ def written(expression: ir.Table) -> str:
 class Careful(PostgresCompiler):  # type: ignore[misc]
     """Ibis' compiler, with operations that fail on no value; the names of its methods are Ibis'."""
 
-    SIMPLE_OPS: ClassVar[dict[Any, str]] = {}  # those of the class above are methods of it, which these would replace
+    SIMPLE_OPS: ClassVar[dict[type[ops.Node], str]] = {}  # those of the class above would replace the methods below
 
-    def visit_Cast(self, op: ops.Cast, *, arg: Any, to: dt.DataType) -> Any:
+    def visit_Cast(self, op: ops.Cast, *, arg: SQL, to: dt.DataType) -> SQL:
         kind = op.arg.dtype
         if to.is_floating() and kind.is_string():
             return self.if_(arg.rlike(SHORT), self.cast(arg, dt.float64), self.f.anon[NUMBER](arg))
@@ -95,21 +96,21 @@ class Careful(PostgresCompiler):  # type: ignore[misc]
             return self.cast(self.cast(arg, dt.int32), to)
         return super().visit_Cast(op, arg=arg, to=to)
 
-    def visit_Literal(self, op: ops.Literal, *, value: Any, dtype: dt.DataType) -> Any:
+    def visit_Literal(self, op: ops.Literal, *, value: SQL, dtype: dt.DataType) -> SQL:
         literal = super().visit_Literal(op, value=value, dtype=dtype)
         return self.cast(literal, dtype) if dtype.is_array() else literal  # an empty one has no type by itself
 
-    def visit_RegexSearch(self, op: ops.RegexSearch, *, arg: Any, pattern: Any) -> Any:
+    def visit_RegexSearch(self, op: ops.RegexSearch, *, arg: SQL, pattern: SQL) -> SQL:
         return arg.rlike(_anchored(op))
 
-    def visit_RegexReplace(self, op: ops.RegexReplace, *, arg: Any, pattern: Any, replacement: Any) -> Any:
+    def visit_RegexReplace(self, op: ops.RegexReplace, *, arg: SQL, pattern: SQL, replacement: SQL) -> SQL:
         return self.f.regexp_replace(arg, _anchored(op), replacement, "g")
 
-    def visit_RegexExtract(self, op: ops.RegexExtract, *, arg: Any, pattern: Any, index: Any) -> Any:
+    def visit_RegexExtract(self, op: ops.RegexExtract, *, arg: SQL, pattern: SQL, index: SQL) -> SQL:
         found = sge.paren(self.f.regexp_match(arg, self.f.concat("(", _anchored(op), ")")), copy=False)[index]
         return self.if_(arg.is_(NULL), NULL, self.f.coalesce(found, ""))
 
-    def _arithmetic(self, op: ops.NumericBinary, *, left: Any, right: Any) -> Any:
+    def _arithmetic(self, op: ops.NumericBinary, *, left: SQL, right: SQL) -> SQL:
         sign = CALLS[type(op)]
         if not (op.left.dtype.is_floating() or op.right.dtype.is_floating() or sign == "/"):
             return self.binop(PLAIN[sign], left, right)
@@ -117,52 +118,52 @@ class Careful(PostgresCompiler):  # type: ignore[misc]
 
     visit_Add = visit_Subtract = visit_Multiply = visit_Divide = _arithmetic
 
-    def visit_Exp(self, op: ops.Exp, *, arg: Any) -> Any:
+    def visit_Exp(self, op: ops.Exp, *, arg: SQL) -> SQL:
         low, high = (sge.convert(end) for end in EXPONENTIAL)
         return self._once(arg, lambda x: sge.Case(
             ifs=[self.if_(x < low, self.cast(0, dt.float64)), self.if_(x > high, x + self.POS_INF)],
             default=self.f.exp(x)))  # fmt: skip
 
-    def visit_ScalarUDF(self, op: ops.ScalarUDF, **kw: Any) -> Any:
+    def visit_ScalarUDF(self, op: ops.ScalarUDF, **kw: SQL) -> SQL:
         if op.__func_name__ == "epoch":
             (elapsed,) = kw.values()
             return self.cast(self.f.extract("epoch", elapsed), dt.float64)
         return super().visit_ScalarUDF(op, **kw)
 
-    def _once(self, arg: Any, build: Callable[[Any], Any]) -> Any:
+    def _once(self, arg: SQL, build: Callable[[SQL], SQL]) -> SQL:
         """An expression that uses its argument several times and names it once."""
         held = sg.select(arg.as_("v")).subquery("s")
         return sg.select(build(sg.column("v", table="s"))).from_(held).subquery()
 
-    def _unless_null(self, arg: Any, build: Callable[[Any], Any]) -> Any:
+    def _unless_null(self, arg: SQL, build: Callable[[SQL], SQL]) -> SQL:
         return self._once(arg, lambda v: self.if_(v.is_(NULL), NULL, build(v)))
 
-    def visit_ArrayMap(self, op: ops.ArrayMap, *, arg: Any, body: Any, param: Any, index: Any) -> Any:
+    def visit_ArrayMap(self, op: ops.ArrayMap, *, arg: SQL, body: SQL, param: SQL, index: SQL) -> SQL:
         return self._unless_null(
             arg, lambda v: self.f.array(sg.select(body).from_(sge.Unnest(expressions=[v], alias=param)))
         )
 
-    def visit_ArrayFilter(self, op: ops.ArrayFilter, *, arg: Any, body: Any, param: Any, index: Any) -> Any:
+    def visit_ArrayFilter(self, op: ops.ArrayFilter, *, arg: SQL, body: SQL, param: SQL, index: SQL) -> SQL:
         item = sg.column(param, quoted=self.quoted)
         return self._unless_null(
             arg,
             lambda v: self.f.array(sg.select(item).from_(sge.Unnest(expressions=[v], alias=param)).where(body)),
         )
 
-    def visit_ArrayDistinct(self, op: ops.ArrayDistinct, *, arg: Any) -> Any:
+    def visit_ArrayDistinct(self, op: ops.ArrayDistinct, *, arg: SQL) -> SQL:
         return self._unless_null(arg, lambda v: self.f.array(sg.select(self.f.explode(v)).distinct()))
 
-    def visit_ArraySort(self, op: ops.ArraySort, *, arg: Any) -> Any:
+    def visit_ArraySort(self, op: ops.ArraySort, *, arg: SQL) -> SQL:
         return self._unless_null(
             arg, lambda v: self.f.array(sg.select("x").from_(sge.Unnest(expressions=[v], alias="x")).order_by("x"))
         )
 
-    def visit_ArraySlice(self, op: ops.ArraySlice, *, arg: Any, start: Any, stop: Any) -> Any:
+    def visit_ArraySlice(self, op: ops.ArraySlice, *, arg: SQL, start: SQL, stop: SQL) -> SQL:
         return self._unless_null(
             arg, lambda v: super(Careful, self).visit_ArraySlice(op, arg=v, start=start, stop=stop)
         )
 
-    def visit_InMemoryTable(self, op: ops.InMemoryTable, *, name: str, schema: Any, data: Any) -> Any:
+    def visit_InMemoryTable(self, op: ops.InMemoryTable, *, name: str, schema: SQL, data: SQL) -> SQL:
         """A small public table, such as the declared labels, as a list within the query."""
         rows = data.to_pyarrow(schema).to_pylist()
         columns = [sg.to_identifier(column, quoted=True) for column in schema]
@@ -181,6 +182,6 @@ COMPILER = Careful()
 _writing = Lock()  # an option of Ibis is changed meanwhile
 
 
-def _anchored(op: Any) -> Any:
+def _anchored(op: SQL) -> SQL:
     """The pattern: what others call the end of a text is \\Z here."""
     return sge.convert(op.pattern.value.replace(r"\z", r"\Z"))
