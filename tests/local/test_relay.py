@@ -388,6 +388,33 @@ def test_a_message_whose_length_can_be_read_two_ways_is_refused(tmp_path):
         server.server_close()
 
 
+def test_connections_are_few_and_none_lives_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.local.relay.serving.MOST", 3)
+    pets = declared(tmp_path)
+    server = Server(Relay(pets, tmp_path / "relay.db"), tmp_path, ("127.0.0.1", 0))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    idle = []
+    try:
+        idle += [socket.create_connection(server.server_address[:2], timeout=30) for _ in range(4)]
+        assert idle[3].recv(1) == b""  # one too many
+        monkeypatch.setattr("sfumato.local.relay.serving.LIFETIME", 0.0)
+        assert [connection.recv(1) for connection in idle[:3]] == [b""] * 3
+        monkeypatch.setattr("sfumato.local.relay.serving.LIFETIME", 300.0)
+        monkeypatch.setattr("sfumato.local.relay.serving.MOST", 4)
+        message = Client(pets).report("dog")
+        head = f"POST / HTTP/1.1\r\nContent-Length: {len(message)}\r\nConnection: close\r\n\r\n"
+        with socket.create_connection(server.server_address[:2], timeout=30) as connection:
+            connection.sendall(head.encode() + message)
+            assert connection.recv(1 << 12).startswith(b"HTTP/1.1 200")
+    finally:
+        for connection in idle:
+            connection.close()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def test_a_server_that_cannot_be_is_told(tmp_path):
     pets = declared(tmp_path)
     relay = Relay(pets, tmp_path / "relay.db")

@@ -4,16 +4,19 @@
 if it will never be; 429 if its sender has to wait, and 503 if something failed, after which it is to be sent again.  No
 address, time or message is written anywhere, neither to a log nor in an error.  Encryption on the way (TLS) is the
 business of whatever stands in front; senders are limited by the address that a connection comes from, so where that
-hides theirs, they are to be limited there.
+hides theirs, they are to be limited there.  Connections beyond the most, and those that live too long, are closed
+without a word.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from socket import socket
+from socket import SHUT_RDWR, socket
+from time import monotonic
 
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.local.client.wire import HEADER, NAME
@@ -24,7 +27,9 @@ from sfumato.local.relay.relay import Relay
 
 __all__ = ["Server"]
 
-PATIENCE = 30.0  # seconds that a sender may take
+PATIENCE = 30.0  # seconds that a sender may be silent
+LIFETIME = 300.0  # seconds that a connection may live, however it is used
+MOST = 256  # connections at a time
 LENGTH = re.compile("[0-9]{1,9}", re.ASCII)
 
 
@@ -39,7 +44,7 @@ class Server(ThreadingHTTPServer):
         self.longest = HEADER.size + 2 * NAME + 64 + relay.collection.protocol.report_bytes  # of a single report
         if not self.out.is_dir():
             raise ParameterError(f"{self.out} is no folder; make it first, batches are put there")
-        self.gathering = Gathering(self._taken)
+        self.gathering, self.open = Gathering(self._taken), dict[socket, float]()
         try:
             super().__init__(address, _Handler)  # which closes what it cannot open
         except (OSError, OverflowError) as error:
@@ -57,6 +62,27 @@ class Server(ThreadingHTTPServer):
         """Finish those who wait, and let nobody else in."""
         super().server_close()
         self.gathering.close()
+
+    def process_request(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        """Serve one more connection, if there are not too many."""
+        assert isinstance(request, socket)
+        if len(self.open) >= MOST:
+            return super().shutdown_request(request)
+        self.open[request] = monotonic()
+        return super().process_request(request, client_address)
+
+    def shutdown_request(self, request: socket | tuple[bytes, socket]) -> None:
+        """Forget a connection that ends."""
+        assert isinstance(request, socket)
+        self.open.pop(request, None)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End those that live too long: one byte at a time keeps a thread for ever otherwise."""
+        for request, since in list(self.open.items()):
+            if monotonic() - since > LIFETIME:
+                with suppress(OSError):
+                    request.shutdown(SHUT_RDWR)
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """Say nothing: a broken connection is nobody's business, and the usual words hold an address."""
