@@ -4,6 +4,8 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -170,3 +172,20 @@ for path in sys.argv[1:]:
     collect("pets", LABELS, spend=1.0, people=10, key=new_key(tmp_path / "k")).save(tmp_path / "sealed.json")
     command = [sys.executable, "-c", code, str(tmp_path / "plain.json"), str(tmp_path / "sealed.json")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["False", "True"]
+
+
+def test_of_two_who_make_a_key_at_once_one_makes_it(tmp_path):
+    """The other is refused, so that no key that somebody declared is written over."""
+    place = tmp_path / "at once.key"
+    gate = threading.Barrier(8)
+
+    def made(_: int) -> str | None:
+        gate.wait(60)
+        try:
+            return new_key(place)
+        except ParameterError:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        (public,) = [found for found in pool.map(made, range(8)) if found is not None]
+    assert Key.read(place).public == public

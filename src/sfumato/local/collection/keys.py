@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from sfumato.errors import ParameterError
 from sfumato.local.client.sealing import unsealed
 from sfumato.local.collection.database import CollectionError
-from sfumato.storage import whole
 
 __all__ = ["Key", "new_key"]
 
@@ -72,16 +71,18 @@ class Key:
 
 def new_key(path: str | os.PathLike[str]) -> str:
     """Make a key pair: the private key stays in the file, the public one is returned, to be declared."""
-    place = Path(path)
-    if place.exists():
+    place, private = Path(path), X25519PrivateKey.generate()
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    held = private.private_bytes(serialization.Encoding.PEM, form, plain)
+    try:
+        with open(place, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:  # by one process alone
+            file.write(held)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
         raise ParameterError(
             f"{place} exists; a key is never written over: reports that are sealed to it would be lost"
-        )
-    private = X25519PrivateKey.generate()
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    try:
-        with whole(place) as draft:
-            draft.write_bytes(private.private_bytes(serialization.Encoding.PEM, form, plain))
+        ) from None
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise CollectionError(f"key {place} cannot be written ({reason}); choose a folder that can be") from None
