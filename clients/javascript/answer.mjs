@@ -18,7 +18,8 @@ for await (const line of createInterface({ input: process.stdin })) {
       taken += count
       return found
     }
-    const messages = values.map((value) => declared.report(value, round ?? undefined, words ? given : systemWords))
+    const messages = []
+    for (const value of values) messages.push(await declared.message(value, round ?? undefined, words ? given : systemWords))
     const hex = messages.map((message) => Buffer.from(message).toString("hex"))
     console.log(JSON.stringify({ messages: hex, words: taken }))
   } catch (error) {

@@ -1,10 +1,13 @@
 // A client of local collections without dependencies: reads a saved collection, and turns values into messages.
 //
 //     const pages = await Collection.parse(text, 2)       // the JSON file, and the epsilon that a report may cost
-//     const message = pages.report("mail", "2026-11-15")  // bytes to send, of one round
+//     const message = await pages.message("mail", "2026-11-15")  // bytes to send, of one round; sealed if declared so
 //
 // Random bits come from crypto.getRandomValues and nothing else.  Protocols: grr, oue, olh, duchi; others are refused by
-// name, as are sealed collections and those of kept values, parameters that no protocol has, and reports that cost more.  The formats are docs/formats/collection.md and docs/formats/reports.md, the samplers docs/formats/samplers.md.
+// name, as are collections of kept values, parameters that no protocol has, and reports that cost more.  The formats are
+// docs/formats/collection.md and docs/formats/reports.md, the samplers docs/formats/samplers.md.
+
+import { publicKey, sealed } from "./seal.mjs"
 
 const FORMATS = ["sfumato-collection/3", "sfumato-collection/4"]
 const encoder = new TextEncoder()
@@ -185,9 +188,11 @@ const SAMPLERS = {
 
 /** A declared collection, and what its owners' values become. */
 export class Collection {
-  constructor(terms, bindings, limit) {
+  constructor(terms, bindings, limit, digest) {
     this.terms = terms
     this.bindings = bindings
+    this.digest = digest
+    this.key = terms.key === undefined ? null : publicKey(terms.key)
     const known = Object.keys(SAMPLERS)
     if (!known.includes(terms.protocol.type)) throw new Error(`protocol ${terms.protocol.type} is not among ${known.join(", ")}`)
     if (terms.most !== undefined) throw new Error("the collection keeps values, which this client does not; nothing is sent")
@@ -202,7 +207,6 @@ export class Collection {
     if (!(limit > 0)) throw new Error("say what epsilon one report may cost at most")
     const { digest, ...terms } = JSON.parse(text)
     if (!FORMATS.includes(terms.format)) throw new Error(`this is not a collection of the formats ${FORMATS.join(", ")}`)
-    if (terms.key !== undefined) throw new Error("reports of this collection are sealed, which this client cannot do")
     const own = await sha256(encoder.encode(canonical(terms)))
     if (digest !== undefined && digest !== hex(own)) throw new Error("the collection was changed after it was saved")
     const bindings = new Map()
@@ -210,7 +214,7 @@ export class Collection {
       const joined = new Uint8Array([...own, ...encoder.encode(name)])
       bindings.set(name, (await sha256(joined)).slice(0, 16))
     }
-    return new Collection(terms, bindings, limit)
+    return new Collection(terms, bindings, limit, own)
   }
 
   /** The place of a value in the domain; what is none is the label `other`, or refused before anything is drawn. */
@@ -233,20 +237,35 @@ export class Collection {
   }
 
   /** The message for a value in a round; a collection of one round needs no name. */
-  report(value, round = undefined, words = systemWords) {
-    const { rounds } = this.terms
-    const name = round === undefined && rounds.length === 1 ? rounds[0] : round
-    const binding = this.bindings.get(name)
-    if (!binding) throw new Error(`there is no round ${name}, only ${rounds.join(", ")}; nothing was sent`)
-    const place = this.place(value)
-    const report = this.sample(place, words)
-    const message = new Uint8Array(48 + report.length)
-    message.set(encoder.encode("SFLR"), 0)
-    message.set([2, 0, 0, 0], 4)
-    message.set(binding, 8)
-    globalThis.crypto.getRandomValues(message.subarray(24, 40))
-    message.set(little(1, 8), 40)
-    message.set(report, 48)
-    return message
+  async message(value, round = undefined, words = systemWords) {
+    if (!this.key) return this.report(value, round, words)
+    const name = this.round(round)
+    const record = new Uint8Array([...systemBytes(16), ...this.sample(this.place(value), words)]) // a token and the report
+    const info = new Uint8Array([...encoder.encode("sfumato-collection/4"), ...this.digest, ...encoder.encode(name)])
+    return packed(3, this.bindings.get(name), await sealed(record, this.key, info))
   }
+
+  /** The same at once, of a collection that is not sealed. */
+  report(value, round = undefined, words = systemWords) {
+    if (this.key) throw new Error("reports of this collection are sealed: await message(...); nothing was sent")
+    const name = this.round(round)
+    return packed(2, this.bindings.get(name), this.sample(this.place(value), words))
+  }
+
+  /** The name of a round that there is. */
+  round(given) {
+    const { rounds } = this.terms
+    const name = given === undefined && rounds.length === 1 ? rounds[0] : given
+    if (!this.bindings.has(name)) throw new Error(`there is no round ${name}, only ${rounds.join(", ")}; nothing was sent`)
+    return name
+  }
+}
+
+const systemBytes = (count) => globalThis.crypto.getRandomValues(new Uint8Array(count))
+
+/** A message of one record: magic, version, no flags, what it belongs to, a fresh name, the count. */
+function packed(version, binding, record) {
+  return new Uint8Array([
+    ...encoder.encode("SFLR"), version, 0, 0, 0, ...binding, ...systemBytes(16), ...little(1, 8), ...record,
+  ])
 }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sfumato.local import add_file, new_key
 from sfumato.local.client import Client
 from sfumato.local.client.binding import declared_digest
 from sfumato.local.collection.collector import Collector
@@ -89,19 +90,35 @@ def test_labels_of_all_kinds_are_understood(kind):
     assert all(share[min(place, 9)] == 1 for place, share in enumerate(shares))
 
 
-def test_collections_with_a_relay_are_understood_unless_reports_are_sealed(tmp_path):
-    held = declared(GeneralizedResponse.calibrate(3, Pure(1.0)), rounds=("a", "b"), batch=2)
-    sealed = declared(GeneralizedResponse.calibrate(3, Pure(1.0)), key="09" * 32)
-    texts = [json.dumps(one.to_record(), ensure_ascii=False) for one in (held, sealed)]
-    taken, refused, nameless = answers(
-        {"collection": texts[0], "round": "b", "values": [0, 1]},
-        {"collection": texts[1], "values": [0]},
-        {"collection": texts[0], "values": [0]},
-    )
-    receipts = Relay(held, tmp_path / "relay.db").add_all(map(bytes.fromhex, taken["messages"]))
-    assert [receipt.accepted for receipt in receipts] == [1, 1]
-    assert "sealed" in refused["refused"]
-    assert "only a, b" in nameless["refused"]
+def test_reports_reach_the_collector_through_a_relay_sealed_or_not(tmp_path):
+    public, values = new_key(tmp_path / "k"), [0, 1, 1, 2, 2, 2] * 5
+    for place, key in (("open", None), ("sealed", public)):
+        held = declared(GeneralizedResponse.calibrate(3, Pure(30.0)), rounds=("a", "ü"), batch=2, key=key)
+        text = json.dumps(held.to_record(), ensure_ascii=False)
+        taken, nameless = answers(
+            {"collection": text, "round": "ü", "values": values}, {"collection": text, "values": [0]}
+        )
+        assert "only a, ü" in nameless["refused"]
+        messages = [bytes.fromhex(message) for message in taken["messages"]]
+        relay = Relay(held, tmp_path / f"{place}.db")
+        assert all(receipt.accepted for receipt in relay.add_all(messages))
+        relay.end("ü")
+        (file,) = relay.deliver(tmp_path)
+        collector = Collector(held, tmp_path / f"{place}.journal", key=tmp_path / "k" if key else None)
+        assert [receipt.accepted for receipt in add_file(collector, file)] == [30]
+        assert collector.estimate(round="ü").reports == 30
+        file.unlink()
+        if key:
+            assert {len(message) for message in messages} == {48 + 64 + 1}
+            assert len({message[48:80] for message in messages}) == 30  # a key of its own for each
+
+
+def test_no_report_is_sealed_to_a_key_that_is_none(tmp_path):
+    """Points of small order give the same secret to everybody."""
+    protocol, small = GeneralizedResponse.calibrate(3, Pure(1.0)), (bytes(32), bytes([1]) + bytes(31))
+    jobs = [declared(protocol, key=key.hex()).to_record() for key in small]
+    found = answers(*({"collection": json.dumps(job, ensure_ascii=False), "values": [0]} for job in jobs))
+    assert all("messages" not in one and one["refused"] for one in found)
 
 
 @pytest.mark.parametrize("kind", CATEGORIES, ids=lambda kind: kind.name)
