@@ -435,7 +435,7 @@ def test_refusals_name_the_argument_and_the_fix(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="rows must be a whole number"):
             plan(["age"], rows)
     many = sf.Schema({f"x{i}": sf.Integers(0, 1) for i in range(100)})
-    with pytest.raises(ParameterError, match=r"rows=2,000,000 of 100 columns.*at most 1,000,000"):
+    with pytest.raises(ParameterError, match=r"2,000,000 rows of 100 columns.*at most 1,000,000"):
         marginal(many, None, spend, 2_000_000)
     wide = sf.Schema({f"x{i}": sf.Integers(0, 1) for i in range(401)})
     with pytest.raises(UnsupportedQuery, match=r"401 columns is too wide.*at most 400"):

@@ -238,7 +238,7 @@ def test_the_odometer_bound_fails_no_more_often_than_promised():
 
 # refusals
 def test_budgets_refuse_what_they_cannot_hold():
-    with pytest.raises(ParameterError, match=r"pure budget .* open the ledger"):
+    with pytest.raises(ParameterError, match=r"pure budget .* start a ledger"):
         filter_for(Pure(1.0)).amounts(Approximate(0.1, 1e-9))
     with pytest.raises(ParameterError, match="concentrated budget"):
         filter_for(Concentrated(1.0)).amounts(Approximate(0.1, 1e-9))
