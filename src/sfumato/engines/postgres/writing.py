@@ -58,6 +58,7 @@ EXCEPTION WHEN numeric_value_out_of_range THEN
 END $$
 """
 FUNCTIONS = (READING, *(OPERATION.format(name=NAMES[sign], sign=sign, beyond=BEYOND[sign]) for sign in NAMES))
+USUAL = (1e-150, 1e150)  # of two numbers between these, no product or quotient is out of range
 EXPONENTIAL = (-745.1332191019411, 709.782712893384)  # beyond these, nothing and infinity
 
 
@@ -111,10 +112,22 @@ class Careful(PostgresCompiler):  # type: ignore[misc]
         return self.if_(arg.is_(NULL), NULL, self.f.coalesce(found, ""))
 
     def _arithmetic(self, op: ops.NumericBinary, *, left: SQL, right: SQL) -> SQL:
-        sign = CALLS[type(op)]
+        sign, plain = CALLS[type(op)], PLAIN[CALLS[type(op)]]
         if not (op.left.dtype.is_floating() or op.right.dtype.is_floating() or sign == "/"):
-            return self.binop(PLAIN[sign], left, right)
-        return self.f.anon[NAMES[sign]](self.cast(left, dt.float64), self.cast(right, dt.float64))
+            return self.binop(plain, left, right)
+        one, other = self.cast(left, dt.float64), self.cast(right, dt.float64)
+        if not isinstance(op.right, ops.Literal) or not USUAL[0] <= abs(op.right.value or 0) <= USUAL[1]:
+            return self.f.anon[NAMES[sign]](one, other)
+        if sign in "+-" or op.left.dtype.is_integer():
+            return self.binop(plain, one, other)  # too small a number to carry any other out of range
+        low, high = map(sge.convert, USUAL)
+
+        def carefully(held: SQL) -> SQL:
+            size = self.f.abs(held)
+            usual = sg.and_(size <= high, sg.or_(size >= low, held.eq(sge.convert(0))))
+            return self.if_(usual, self.binop(plain, held, other), self.f.anon[NAMES[sign]](held, other))
+
+        return self._once(one, carefully)
 
     visit_Add = visit_Subtract = visit_Multiply = visit_Divide = _arithmetic
 
