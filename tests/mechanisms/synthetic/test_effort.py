@@ -85,7 +85,6 @@ def test_the_seconds_of_previews_grow_as_those_of_releases_do():
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(sys.platform != "linux", reason="the highest memory of a process is read from /proc")
 def test_the_memory_of_a_preview_is_about_what_a_release_of_many_rows_takes():
     source = str(Path(sf.__file__).parents[1])
     done = subprocess.run(

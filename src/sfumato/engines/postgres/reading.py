@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["plain"]
 
 RELATION = """
-SELECT n.nspname, c.relname, c.relkind::text, c.relpersistence::text, row_security_active(c.oid),
+SELECT c.relkind::text, c.relpersistence::text, row_security_active(c.oid),
        EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated = 'v'),
        EXISTS (WITH RECURSIVE parts(oid) AS (SELECT c.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p
                ON i.inhparent = p.oid)
@@ -90,7 +90,7 @@ def _qualified(leaf: ops.DatabaseTable, backend: Backend) -> ops.DatabaseTable:
         found = con.execute(RELATION, [leaf.name, place]).fetchone()
     if found is None:
         raise SchemaError(f"there is no table {leaf.name!r} on this PostgreSQL server; check its name")
-    _, _, kind, kept, hidden, computed, elsewhere = found
+    kind, kept, hidden, computed, elsewhere = found
     if kept == "t":
         raise SchemaError(f"the table {leaf.name!r} is temporary, and other sessions do not see it; store its rows")
     if kind not in ("r", "p", "m") or elsewhere or computed:

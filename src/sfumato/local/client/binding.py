@@ -10,11 +10,13 @@ See docs/formats/collection.md.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sfumato.errors import SchemaError
 from sfumato.records import canonical, sha256
 
-__all__ = ["BOUND", "SEALED", "UNBOUND", "Address", "address", "declared_digest", "texts"]
+__all__ = ["BOUND", "SEALED", "UNBOUND", "Address", "address", "check_digest", "declared_digest", "texts"]
 
 UNBOUND, BOUND, SEALED = 1, 2, 3  # versions of the wire format: the protocol alone, its collection and round, sealed
 BYTES = 16
@@ -44,6 +46,15 @@ def texts(value: object) -> object:
 def declared_digest(record: dict[str, object]) -> str:
     """The digest of a declaration, in hexadecimal; its part `digest`, if there is one, is left out."""
     return sha256(canonical(texts({name: part for name, part in record.items() if name != "digest"})))
+
+
+def check_digest(noun: str, record: Mapping[str, object], own: str) -> None:
+    """Refuse a declaration that names another digest than that of its other parts."""
+    if record.get("digest", own) != own:
+        raise SchemaError(
+            f"the {noun}'s digest is not that of its other parts: it was changed after it was saved; "
+            "give changed terms another version, and leave out the digest to declare them anew"
+        )
 
 
 def address(digest: str, round: str, version: int = BOUND) -> Address:

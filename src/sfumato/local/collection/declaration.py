@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
-from sfumato.local.client.binding import BOUND, SEALED, UNBOUND, Address, address, declared_digest, texts
+from sfumato.local.client.binding import BOUND, SEALED, UNBOUND, Address, address, check_digest, declared_digest, texts
 from sfumato.local.client.sealing import checked_key
 from sfumato.local.interactive.quantiles import Threshold
 from sfumato.local.interactive.strings import Prefixes
@@ -195,11 +195,7 @@ class Collection:
             record.get("key"),
             None if record.get("batch") is None else whole_from("batch", record["batch"]),
         )
-        if record.get("digest", found.digest) != found.digest:
-            raise SchemaError(
-                "the collection's digest is not that of its other parts: it was changed after it was saved; "
-                "give changed terms another version, and leave out the digest to declare them anew"
-            )
+        check_digest("collection", record, found.digest)
         return found
 
     @classmethod

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
-from sfumato.local.client.binding import declared_digest, texts
+from sfumato.local.client.binding import check_digest, declared_digest, texts
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.interactive.interaction import Interaction, Transcript, Turn, checked
 from sfumato.local.interactive.quantiles import QuantileSearch
@@ -113,11 +113,7 @@ class Inquiry:
             tuple(map(str, rounds)),
             str(record.get("salt", "")),
         )
-        if record.get("digest", found.digest) != found.digest:
-            raise SchemaError(
-                "the inquiry's digest is not that of its other parts: it was changed after it was saved; "
-                "give changed terms another version, and leave out the digest to declare them anew"
-            )
+        check_digest("inquiry", record, found.digest)
         return found
 
     @classmethod
