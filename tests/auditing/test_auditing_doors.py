@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from sfumato.auditing import (
     audit_rowwise,
     audit_sensitivity,
     audit_table,
+    clock,
     render,
 )
 from sfumato.auditing.accounting import composed_delta
@@ -238,6 +240,25 @@ def test_finding_nothing_says_what_was_tried_and_its_power() -> None:
     assert 1.0 < finding.power < 2.0
     assert "proves nothing" in str(finding)
     assert "would have shown epsilon" in str(finding)
+
+
+@pytest.mark.parametrize("seconds", [5.0, 30.0])
+def test_a_target_that_takes_most_of_a_second_keeps_to_the_time(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = itertools.count()
+    spent = [0.0]
+    monkeypatch.setattr(clock, "now", lambda: spent[0] + 1e-6 * next(passed))
+
+    def slow(rows: list[float], rng: np.random.Generator) -> float:
+        spent[0] += 0.7
+        return len(rows) + rng.laplace()
+
+    pairs = [([1.0] * k, [1.0] * (k + 1)) for k in range(1, 9)]
+    finding = audit(slow, Pure(1.0), pairs=pairs, seconds=seconds, seed=1)
+    assert finding.seconds < seconds + 10
+    assert not finding.refuted
+    assert any(attempt.attack == "event search" and attempt.runs for attempt in finding.tried)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from sfumato.auditing.events import Event
 from sfumato.auditing.findings import Attempt, Evidence
 from sfumato.auditing.isolation import PATIENCE, Isolated, survey
 from sfumato.auditing.neighbors import Pair
-from sfumato.auditing.repeats import Beside, Forked, fork_repeats, shares_noise
+from sfumato.auditing.repeats import FEW_PROBES, PROBES, Beside, Forked, fork_repeats, shares_noise
 from sfumato.auditing.reporting import script_for
 from sfumato.auditing.running import Raised, Runner
 from sfumato.auditing.searching import Hunt, hunt
-from sfumato.auditing.timing import timing
+from sfumato.auditing.timing import ENOUGH, timing
 from sfumato.auditing.walking import walk
 
 __all__ = ["Attack"]
@@ -117,9 +117,10 @@ class Attack:
         """The same noise in two calls."""
         if self.runner.batch is not None:
             return None
-        usable = self._apart("Beside")
-        if not shares_noise(self.runner, usable[0].second):
-            self.tried.append(Attempt("repeated calls", "64 pairs of calls", 128))
+        usable = self._apart("Beside", deadline)
+        probes = self.runner.affordable(2 * PROBES, 2 * FEW_PROBES, deadline - clock.now()) // 2
+        if not shares_noise(self.runner, usable[0].second, probes):
+            self.tried.append(Attempt("repeated calls", f"{probes} pairs of calls", 2 * probes))
             return None
         found = self._events(usable[:3], "repeated calls", deadline, ("Beside", usable[0].second))
         if found is None:
@@ -127,9 +128,9 @@ class Attack:
         plain = [Pair(*found.neighbors, found.relation)]  # the target alone may show as much
         return self._events(plain, "event search", clock.now() + 0.05 * self._left()) or found
 
-    def _apart(self, wrapper: str) -> list[Pair]:
+    def _apart(self, wrapper: str, deadline: float) -> list[Pair]:
         """The first pairs, those in front whose answers lie farthest apart when both share their noise."""
-        chosen = self.pairs[:12]
+        chosen = self.pairs[: self.runner.affordable(24, 2, (deadline - clock.now()) / 2) // 2]
         gaps = []
         for pair in chosen:
             wrapped = Runner(
@@ -149,7 +150,7 @@ class Attack:
         self.notes.append("a forked child repeats the noise of its parent; forks=True counts that")
         if not self.forks:
             return None
-        usable = self._apart("Forked")
+        usable = self._apart("Forked", deadline)
         return self._events(usable[:1], "fork", self.deadline, ("Forked", usable[0].second))
 
     def _clock(self, deadline: float) -> Evidence | None:
@@ -158,6 +159,8 @@ class Attack:
         inputs = [data for pair in self.pairs[:40] for data in (pair.first, pair.second)]
         length = len(inputs[0]) if isinstance(inputs[0], Sized) else 0
         alike = [d for d in inputs if isinstance(d, Sized) and len(d) == length] or inputs
+        if self.runner.affordable(2 * ENOUGH, 0, deadline - clock.now()) < 2 * ENOUGH:
+            return None  # too slow to say anything of its clock
         alike = [data for data in alike[:12] if not isinstance(self.runner.one(data), Raised)]
         if len(alike) > 1:
             self.clock = timing(self.runner, alike[0], alike[-1], deadline - clock.now())
@@ -178,7 +181,9 @@ class Attack:
         crew = Crew(self.runner, self.cores)
         if around is not None:
             wrapped = WRAPPERS[around[0]](self.runner.target, around[1])
-            crew = Crew(Runner(wrapped, self.runner.generator, self.runner.seed + 1), 1)
+            runner = Runner(wrapped, self.runner.generator, self.runner.seed + 1)
+            runner.runs, runner.spent = 1, 2 * self.runner.pace  # as slow as two runs, until it is known
+            crew = Crew(runner, 1)
         found = hunt(crew, pairs, self.points, self.errors, bits=self.bits, deadline=deadline, linger=linger)
         tried = f"{found.pairs} pairs of neighbors, {self.errors.attempts} attempts in all"
         self.tried.append(Attempt(attack, tried, found.runs, found.power))

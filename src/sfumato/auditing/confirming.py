@@ -14,11 +14,12 @@ from sfumato.auditing.events import Event, Suspicion
 from sfumato.auditing.limits import Counts, clopper_pearson, epsilon_limit, wealth
 from sfumato.auditing.running import Runner
 
-__all__ = ["Draw", "Errors", "Look", "Outcome", "confirm", "least_epsilon", "reproduce", "runs_needed"]
+__all__ = ["FIRST", "Draw", "Errors", "Look", "Outcome", "confirm", "least_epsilon", "reproduce", "runs_needed"]
 
 Draw = Callable[[Any, int], Sequence[Any]]
 Look = Callable[[Any, int, Event], np.ndarray]  # which of so many fresh runs on the data are in the event
 
+FIRST = 64  # fresh runs on each input in the first chunk
 LINGER = 0.3  # seconds of further runs after a refutation, for a sharper limit
 
 
@@ -69,13 +70,14 @@ def confirm(
     deadline: float,
     most: float = math.inf,
     linger: float = LINGER,
+    size: int = FIRST,
 ) -> Outcome:
     """Count the event on fresh runs until the claim is refuted or time, runs or hope run out.
 
-    After a refutation runs go on for `linger` seconds.
+    The first chunk has `size` runs on each input.  After a refutation runs go on for `linger` seconds.
     """
     counts, chunks, looks, limit = Counts(), 0, 0, 0.0
-    size, needed = 64, runs_needed(suspicion, alpha)
+    needed = runs_needed(suspicion, alpha)
     epsilon, delta = suspicion.claim
     first, second = pair[::-1] if suspicion.flipped else pair
     bar, refuted, start, end = math.log(2 / alpha), False, clock.now(), deadline
@@ -105,7 +107,7 @@ def _next_size(size: int, missing: float, spent: float, deadline: float) -> int:
     """Grow by half, or to what is expected to suffice, as far as time allows."""
     wanted = max(1.5 * size, min(missing, 4096.0))
     affordable = 0.6 * (deadline - clock.now()) * size / max(spent, 1e-9)
-    return int(max(16.0, min(wanted, affordable, 16384.0)))
+    return int(max(min(16.0, size), min(wanted, affordable, 16384.0)))
 
 
 def least_epsilon(rates: tuple[float, float], trials: int, claim: tuple[float, float], alpha: float) -> float:

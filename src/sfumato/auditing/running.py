@@ -83,7 +83,7 @@ class Runner:
         """Run once and note whether the target changes its input."""
         before = copy.deepcopy(data)
         given = copy.deepcopy(data)
-        self._run(given)
+        self.one(given)
         if repr(before) != repr(given):
             self._copies = True
 
@@ -113,6 +113,10 @@ class Runner:
     def pace(self) -> float:
         """Seconds per run so far."""
         return self.spent / max(self.runs, 1)
+
+    def affordable(self, wanted: int, least: int, seconds: float) -> int:
+        """How many runs fit into the time at the pace so far, as far as they are wanted, and the least of use."""
+        return int(min(wanted, max(least, seconds / max(self.pace, 1e-9))))
 
     def _together(self, data: object, count: int) -> Sequence[Any]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

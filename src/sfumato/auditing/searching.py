@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.auditing import clock
-from sfumato.auditing.confirming import LINGER, Errors, Outcome, confirm, least_epsilon, runs_needed
+from sfumato.auditing.confirming import FIRST, LINGER, Errors, Outcome, confirm, least_epsilon, runs_needed
 from sfumato.auditing.crew import Crew
 from sfumato.auditing.events import Suspicion, search
 from sfumato.auditing.neighbors import Pair
@@ -25,6 +25,7 @@ from sfumato.auditing.shapes import printed
 
 __all__ = ["Hunt", "hunt"]
 
+FEWEST = 4  # runs on an input that are worth looking at
 ROUNDS = (40, 160, 640, 2560, 10240, 40960, 163840, 655360)
 SEARCHED = (6, 5, 4, 3, 2, 2, 1, 1)  # pairs that get a full search in each round
 STORED = 40_000_000  # numbers kept in training samples at most
@@ -78,6 +79,7 @@ class _Search:
         self.pairs = pairs
         self.leads = _leads(pairs)
         self.drawing = 0.0
+        self.allowed = self.left()
 
     def left(self) -> float:
         return self.deadline - clock.now()
@@ -86,9 +88,8 @@ class _Search:
         return self.drawing / max(self.result.runs, 1)
 
     def run(self) -> Hunt:
-        total = self.left()
         for first in range(len(ROUNDS)):
-            if self._pass(min(first, LATEST)) or self.left() < REST * total:
+            if self._pass(min(first, LATEST)) or self.left() < REST * self.allowed:
                 break
             self.leads = _leads(self.pairs)
             self.result.samples.clear()
@@ -110,6 +111,7 @@ class _Search:
     def _sample(self, size: int, allowed: float) -> None:
         """Bring the samples of all leads to `size` runs; leads that time forbids are dropped."""
         stop = clock.now() + allowed
+        size = self.crew.runner.affordable(size, FEWEST, allowed / 2)
         alive = {key for lead in self.leads for key in lead.keys}
         samples = self.result.samples
         for key in [key for key in samples if key not in alive]:
@@ -189,8 +191,11 @@ class _Search:
         """One attempt on fresh runs; the error it may make is spent whatever it finds."""
         assert lead.suspicion is not None
         alpha = self.errors.next()
-        look = self.crew.look
-        outcome = confirm(look, lead.inputs, lead.suspicion, alpha, deadline=deadline, most=most, linger=self.linger)
+        size = self.crew.runner.affordable(FIRST, FEWEST, (deadline - clock.now()) / 4)
+        outcome = confirm(
+            self.crew.look, lead.inputs, lead.suspicion, alpha,
+            deadline=deadline, most=most, linger=self.linger, size=size,
+        )  # fmt: skip
         trials = outcome.counts.trials
         self.result.runs += 2 * trials
         power = least_epsilon(outcome.counts.rates, trials, lead.suspicion.claim, alpha)
@@ -204,8 +209,8 @@ class _Search:
         """What time is left goes to the best leads, most of it to the first."""
         chosen = [lead for lead in self.leads if lead.suspicion is not None][:2]
         for k, lead in enumerate(chosen):
-            if self.left() <= 0 and k:
-                return False
+            if self.left() <= 0 and (k or self.pace() * FIRST > self.allowed):
+                return False  # one attempt is always made, unless it would take as long as the whole search
             if self._try(lead, self.deadline, math.inf):
                 return True
         return False

@@ -15,9 +15,10 @@ from scipy.stats import rankdata, spearmanr
 
 from sfumato.auditing.running import Runner
 
-__all__ = ["timing"]
+__all__ = ["ENOUGH", "timing"]
 
 CORRELATION = 0.25  # rank correlation above which time is said to tell the size of the noise
+ENOUGH = 300  # runs on each input below which nothing is said
 ADVANTAGE = 0.4  # how far P(slower) may be from 1/2 before time is said to tell the input
 
 
@@ -34,7 +35,7 @@ def timing(runner: Runner, first: object, second: object, seconds: float) -> str
             times[side].append(time.perf_counter_ns() - start)
             if side == 0:
                 outputs.append(output)
-    if len(outputs) < 300:
+    if len(outputs) < ENOUGH:
         return None
     return _of_noise(times[0], outputs) or _of_input(*times)
 
