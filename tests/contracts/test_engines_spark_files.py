@@ -2,7 +2,9 @@
 
 import os
 import random
+import sys
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,6 +26,7 @@ REBASING = ("spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int
 def spark():
     """A local Spark session whose owner wants old dates to raise."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").appName("sfumato").config("spark.ui.enabled", "false")
@@ -87,3 +90,27 @@ def test_a_column_s_own_collation_changes_no_answer_on_spark(spark):
         asked = [bind(question, schema) for question in (count(), count().by("c"))]
         table = sf.read(source, schema=schema)
         assert [question.vector(table.answer(question.statistic)).tolist() for question in asked] == [[3], [1, 1]], unit
+
+
+def test_rows_come_before_the_last_partition_is_computed(spark):
+    computed, parts = spark.sparkContext.accumulator(0), 6
+
+    def recorded(batches):
+        computed.add(1)
+        yield from batches
+
+    frame = spark.range(0, 60_000, 1, parts).selectExpr("cast(id % 97 as double) AS x").mapInArrow(recorded, "x double")
+    rows = sf.read(frame, schema={"x": sf.Interval(0, 100, 1)}, dataset="d").rows(["x"])
+    first = next(rows)
+    assert computed.value <= 2  # the one that was handed out, and the next
+    found = np.bincount(np.concatenate([batch["x"] for batch in (first, *rows)]))
+    assert computed.value == parts
+    assert (found == np.bincount(np.arange(60_000) % 97)).all()
+
+
+def test_a_table_that_is_drawn_anew_each_time_is_refused(spark):
+    from pyspark.sql import functions
+
+    for frame in (spark.range(9).select(functions.rand().alias("x")), spark.range(9).filter("rand() < 0.5")):
+        with pytest.raises(SchemaError, match=r"drawn at random.*store its rows"):
+            sf.read(frame, schema={"x": sf.Interval(0, 1, 0.1)}, dataset="d")

@@ -18,6 +18,7 @@ import ibis
 import ibis.expr.operations as ops
 from ibis.formats.pyarrow import PyArrowDatasetProxy
 
+from sfumato.engines import spark
 from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
 
@@ -136,7 +137,7 @@ def executed(expression: ir.Table) -> pa.Table:
         return sessions.executed(expression, backend)
     if backend.name != "duckdb":
         with quiet():
-            return configured(backend).to_pyarrow(expression)
+            return spark.executed(expression, configured(backend))
     with _cursor(expression, backend) as cursor:
         return cursor.sql(_written(expression, backend)).to_arrow_table()
 
@@ -151,7 +152,7 @@ def streamed(expression: ir.Table, size: int) -> Iterator[pa.RecordBatch]:
         return
     if backend.name != "duckdb":
         with quiet():
-            yield from _sliced(configured(backend).to_pyarrow_batches(expression, chunk_size=size), size)
+            yield from _sliced(spark.streamed(expression, configured(backend)), size)
         return
     with _cursor(expression, backend) as cursor:
         yield from _sliced(cursor.sql(_written(expression, backend)).to_arrow_reader(size), size)

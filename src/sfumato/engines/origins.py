@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 
-from sfumato.engines import parquet
+from sfumato.engines import parquet, spark
 from sfumato.engines.fields import flat
 from sfumato.errors import SchemaError
 from sfumato.spaces.schema import Schema
@@ -37,6 +37,8 @@ FILES = re.compile(rf"AS SELECT \* FROM read_parquet\(list_value\(({TEXT}(?:, {T
 def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
     """The same table, its Parquet files read anew by named columns; refused where it rests on anything else."""
     backend = table.get_backend()
+    if backend.name == "pyspark":
+        spark.must_repeat(backend, table)
     if backend.name == "pyspark" and schema is not None:
         for leaf in table.op().find(ops.DatabaseTable):
             _check_times(backend._session.table(leaf.name).inputFiles(), leaf.schema, schema)

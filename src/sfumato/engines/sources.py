@@ -13,7 +13,7 @@ from weakref import finalize
 import ibis
 
 from sfumato import arguments
-from sfumato.engines import frames, parquet, text
+from sfumato.engines import frames, parquet, spark, text
 from sfumato.engines.backends import connected, executed, quiet
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
@@ -107,6 +107,9 @@ def open_source(source: object, table: str | None = None, schema: Schema | None 
     """An Ibis table over the source; with a schema, of files and frames only the columns that it declares."""
     if isinstance(source, ibis.Table):
         return based(source, schema)
+    if spark.is_frame(source):
+        with quiet():
+            return based(spark.named(source), schema)
     if isinstance(source, str) and source.startswith(SERVERS):
         return based(_on_server(source, table), schema)
     paths = _paths(source)
