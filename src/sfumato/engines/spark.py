@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import uuid4
 from weakref import finalize
 
@@ -39,12 +39,12 @@ CHANCE = (
 )
 
 
-def is_frame(source: object) -> bool:
+def is_frame(source: object) -> TypeGuard[DataFrame]:
     """Whether it is a Spark DataFrame; the package need not be installed."""
     return any((k.__module__.partition(".")[0], k.__name__) == ("pyspark", "DataFrame") for k in type(source).__mro__)
 
 
-def named(frame: Any) -> ir.Table:
+def named(frame: DataFrame) -> ir.Table:
     """A Spark DataFrame as an Ibis table: a temporary view over its plan, which ends with the connection."""
     _must_be_classic(frame)
     name = f"sfumato_{uuid4().hex}"
@@ -124,10 +124,11 @@ def streamed(expression: ir.Table, backend: Backend) -> Iterator[pa.RecordBatch]
         yield pa.ipc.read_record_batch(pa.py_buffer(held), kinds)
 
 
-def _planned(expression: ir.Table, backend: Backend) -> Any:
+def _planned(expression: ir.Table, backend: Backend) -> DataFrame:
     """The expression as a DataFrame, whose plan is not run yet."""
     backend._run_pre_execute_hooks(expression)
-    return backend.raw_sql(backend.compile(expression))
+    frame: DataFrame = backend.raw_sql(backend.compile(expression))
+    return frame
 
 
 def _must_be_classic(held: object) -> None:
