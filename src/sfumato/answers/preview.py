@@ -96,6 +96,7 @@ class Preview(Shown):
         told = {
             "relations": _relations(self.numbers),
             "measures": _measures(self.numbers),
+            "rounds": _rounds(self.numbers),
             "workload": _workload(self.numbers),
             "smooth": None if smooth is None else smooth.words(),
         }
@@ -191,6 +192,13 @@ def _relations(numbers: Mapping[str, Number]) -> str | None:
         )
     more = numbers.get("pairs_with_delta")
     return told if more is None else f"{told}; with a delta of 1e-6 up to {more:,} of {numbers['among']:,}"
+
+
+def _rounds(numbers: Mapping[str, Number]) -> str | None:
+    """Which numbers lose their smaller values to a step that nobody chose; None where none does."""
+    if "rounded" not in numbers:
+        return None
+    return f"{numbers['rounded']}, the default step: where smaller values matter, declare a finer step=, which is free"
 
 
 def _workload(numbers: Mapping[str, Number]) -> str | None:

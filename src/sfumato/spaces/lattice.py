@@ -61,6 +61,10 @@ class Lattice:
             )
         return lattice
 
+    def is_default(self, least: int) -> bool:
+        """Whether the step is what it is where none is said, and at least so much."""
+        return self.step >= least and self.step == _default_step(self.low * self.step, self.high * self.step)
+
     @property
     def width(self) -> int:
         """How many steps lie between the bounds."""

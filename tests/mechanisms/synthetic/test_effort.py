@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import sfumato as sf
@@ -82,6 +83,16 @@ def test_the_seconds_of_previews_grow_as_those_of_releases_do():
         )  # fmt: skip
         ratios.append(float(done.stdout))
     assert max(ratios) <= 4 * min(ratios), ratios  # each within twice of the middle
+
+
+def test_a_preview_says_which_numbers_lose_small_values_to_a_step_that_nobody_chose(tmp_path: Path):
+    spaces = {"income": sf.Interval(0, 1e8), "wealth": sf.Interval(0, 1e8, step=1), "age": sf.Interval(0, 120)}
+    table = sf.read(pd.DataFrame({name: [1.0] for name in spaces}), schema=sf.Schema(spaces, dataset="x"))
+    session = sf.Session(table, budget=sf.Pure(1), ledger=tmp_path / "x.ledger")
+    shown = str(session.preview(sf.synthetic(), spend=sf.Pure(1)))
+    assert "income to the nearest 10,000, the default step" in shown
+    assert "wealth to" not in shown
+    assert "age to" not in shown
 
 
 @pytest.mark.heavy

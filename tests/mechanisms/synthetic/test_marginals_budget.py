@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,3 +141,22 @@ def test_a_number_of_rows_that_is_mostly_noise_makes_no_more_rows_than_are_suppo
     schema = sf.Schema({"x": sf.Integers(0, 9), "y": sf.Integers(0, 9)}, **{"adjacency": sf.AddRemove(), **known})
     mechanism = MarginalSynthesis.calibrate(bind(sf.synthetic(rows=rows), schema), sf.Pure(spend))
     assert mechanism.made(5_000_000.0) == made
+
+
+# far bounds
+
+
+@pytest.mark.parametrize("step", [1, 10_000])
+@pytest.mark.parametrize("target", [sf.Pure(1.0), sf.Concentrated(0.02)])
+def test_noise_on_pairs_puts_no_rows_at_far_bounds(step: int, target: sf.Pure | sf.Concentrated) -> None:
+    """Incomes in 0 to 10^8 beside a category; with a coarse step few levels hold rows, and no group may be empty."""
+    chance = np.random.default_rng(8)
+    income = np.exp(chance.normal(10, 1, 20_000)) * (chance.random(20_000) > 0.35)
+    schema = sf.Schema({"income": sf.Interval(0, 10**8, step=step), "sex": Categories(["f", "m", "x"])}, dataset="pay")
+    table = sf.read(pd.DataFrame({"income": income, "sex": chance.choice(["f", "m", "x"], 20_000)}), schema=schema)
+    mechanism = MarginalSynthesis.calibrate(bind(sf.synthetic(), schema), target)
+    rows = mechanism.release(mechanism.take(table), seeded(3)).rows["income"] * float(step)
+    real = np.rint(income / step) * step
+    assert rows.mean() == pytest.approx(real.mean(), rel=0.1)
+    assert np.median(rows) == pytest.approx(np.median(real), rel=0.1)
+    assert (rows == 0).mean() == pytest.approx((real == 0).mean(), abs=0.02)

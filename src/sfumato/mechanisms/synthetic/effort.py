@@ -29,6 +29,7 @@ from sfumato.mechanisms.synthetic.workload.mechanism import ROOM, WorkloadSynthe
 from sfumato.mechanisms.synthetic.workload.rounds import MOST_ROUNDS
 from sfumato.privacy.guarantees import Approximate, Guarantee
 from sfumato.queries.synthetic import SyntheticRows
+from sfumato.spaces import numeric
 
 __all__ = ["DELTA", "effort", "pairs_with_delta"]
 
@@ -45,6 +46,7 @@ SETTLING, FEATURE, FITTING = 0.4, 2e-8, 6  # of moments: in all, a feature of a 
 WALK = 4e-6  # a value of a row that is drawn given its person
 ANSWER = 8e-9  # of a workload: a row that a query is asked of
 GROUPS = 16  # of a column's levels at most, in pairs
+COARSE = 100  # a default step from which a preview says that values are rounded to it
 DELTA = 1e-6  # what is told of pairs where a pure budget has no delta
 
 
@@ -160,6 +162,12 @@ def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) 
     most = question.schema.unit.rows
     if most > 1 and question.schema.size is not None:
         keys |= {"persons": question.schema.size, "rows_of_a_person": most}
+    rounded = [
+        f"{column.name} to the nearest {float(column.space.lattice.step):,.12g}"
+        for column in question.levels
+        if numeric(column.space) and column.zero.size and column.space.lattice.is_default(COARSE)
+    ]
+    keys |= {"rounded": ", ".join(rounded)} if rounded else {}
     return keys | {
         "columns": columns, "size": question.supposed_size, "declared": question.schema.size is not None,
         "column_noise": noise, "pairs": pairs, "among": columns * (columns - 1) // 2, "smooth": smooth,

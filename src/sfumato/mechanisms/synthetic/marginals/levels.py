@@ -72,7 +72,8 @@ def nested(mass: Reals, column: Column, sizes: Sequence[int]) -> tuple[Groups, .
     """
     if column.nullable and mass[-1] <= 0:
         return tuple(np.append(held, held[0]) for held in nested(mass[:-1], replace(column, nullable=False), sizes))
-    wanted = [size for size in sizes if size < len(mass)]
+    most = _filled(mass) if column.ordered and len(mass) > sizes[0] else len(mass)
+    wanted = sorted({min(size, most) for size in sizes if size < len(mass)}, reverse=True)
     found: list[Groups] = [np.arange(len(mass))] if len(mass) <= sizes[0] else []
     if wanted:
         merges = _adjacent(mass, column) if column.ordered else _smallest(mass)
@@ -85,6 +86,11 @@ def nested(mass: Reals, column: Column, sizes: Sequence[int]) -> tuple[Groups, .
                 owner = owner[owner]
             found.append(_numbered(owner))
     return tuple(found)
+
+
+def _filled(mass: Reals) -> int:
+    """The levels that hold rows: where these are few, no group is empty, or noise on pairs would fill far bounds."""
+    return max(1, int((mass > 0).sum()))
 
 
 def _numbered(owner: Groups) -> Groups:
