@@ -17,7 +17,7 @@ from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitte
 from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, settled, systematic
 from sfumato.mechanisms.synthetic.marginals.levels import _steps, nested, smoothed
 from sfumato.mechanisms.synthetic.marginals.model import Model
-from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
@@ -134,7 +134,7 @@ def test_noise_at_far_bounds_is_empty_and_incomes_keep_their_mean(laplace: bool)
         real = np.exp(chance.normal(9.6, 1.0, 20_000)).astype(np.int64)
         noise = chance.laplace(0, 10 / math.sqrt(2), 256) if laplace else chance.normal(0, 10, 256)
         counts = np.bincount(column.levels(real), minlength=256) + noise.round()
-        held = smoothed(counts, 10.0, column, 20_000.0)
+        held = smoothed(counts, 10.0, column, 20_000.0, PureNoise.tails if laplace else ConcentratedNoise.tails)
         made = opened(np.zeros(20_000, dtype=np.int64), held, np.zeros(256, dtype=np.int64), column, chance)
         errors.append([made.mean() / real.mean() - 1, np.median(made) / np.median(real) - 1])
     assert np.abs(np.median(errors, axis=0)).max() < 0.1

@@ -39,6 +39,7 @@ class Counted:
     total: float
     bars: Reals
     spread: float
+    tails: float = 0.0  # of the noise, as `smoothed` has them
 
     def again(self, other: Counted) -> Counted:
         """Averaged with one more measurement, each weighted by its precision; bars that one of them has are kept."""
@@ -49,7 +50,7 @@ class Counted:
             bars, spread = part * self.bars + (1 - part) * other.bars, self.spread * part
         levels = share * self.levels + (1 - share) * other.levels
         total = share * self.total + (1 - share) * other.total
-        return Counted(levels, self.variance * share, total, bars, spread)
+        return Counted(levels, self.variance * share, total, bars, spread, self.tails)
 
     def joined(self, column: Column) -> Reals:
         """The counts of levels that fit those of bars as well."""
@@ -63,12 +64,12 @@ class Counted:
         """Nonnegative counts of the levels that sum to `total`."""
         deviation = math.sqrt(self.variance)
         if math.isinf(self.spread):
-            return smoothed(self.levels, deviation, column, total)
+            return smoothed(self.levels, deviation, column, total, self.tails)
         owner, counts = column.bars(), self.joined(column)
-        levels = smoothed(counts, deviation, column, total)
+        levels = smoothed(counts, deviation, column, total, self.tails)
         together = 1 / (1 / self.spread + len(self.bars) / (len(owner) * self.variance))
         sums = np.bincount(owner, weights=counts).astype(np.float64)
-        bars = smoothed(sums, math.sqrt(together), column.barred, total)
+        bars = smoothed(sums, math.sqrt(together), column.barred, total, self.tails)
         empty = np.bincount(owner, weights=levels) <= 0  # a bar may show though none of its levels does
         levels = np.where(empty[owner], np.append(column.widths(), [1] * column.nullable), levels)
         return np.asarray(levels * (bars / np.bincount(owner, weights=levels))[owner])
@@ -129,7 +130,7 @@ def measured(
         if plan.bars is not None:
             bars, spread = _noisy(held, column.bars(), noise, plan.bars, rng), variance(noise, plan.bars)
         each = own * len(levels) / len(held)
-        found.append(Counted((counts / levels)[plan.groups], each, rows, bars, spread))
+        found.append(Counted((counts / levels)[plan.groups], each, rows, bars, spread, noise.tails))
     return found
 
 

@@ -27,14 +27,16 @@ Groups = npt.NDArray[np.int64]
 
 HIDDEN = 2.0  # standard deviations below which a category shares with the others below
 WEAK, STRONG = 3.0, 4.5  # of a run beside one that shows, and of one that shows: in a hundred columns noise is it once
-ALONE = 4.0  # of one level, in addition: tails of Laplace noise
 MISSED = 0.1  # of the rows
 ACROSS = 8.0  # times the mass of two neighbors in one bar may be that of two in different ones, before they are merged
 STEPS = 1500  # levels up to which runs are found exactly; there are at most 257
 
 
-def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Reals:
-    """Nonnegative counts that sum to `total`; an empty column is spread evenly."""
+def smoothed(counts: Reals, sigma: float, column: Column, total: float, tails: float = 0.0) -> Reals:
+    """Nonnegative counts that sum to `total`; an empty column is spread evenly.
+
+    `tails`: how many deviations one count of chance may lie beyond those of a normal law.
+    """
     runs = _steps(counts[: column.valued], sigma) if column.ordered else _pooled(counts, sigma)
     if column.ordered and column.nullable:
         runs = np.append(runs, runs.max() + 1)
@@ -42,7 +44,7 @@ def smoothed(counts: Reals, sigma: float, column: Column, total: float) -> Reals
     held = np.maximum(sums, 0.0)
     if column.ordered:
         values = runs[column.valued - 1] + 1  # runs of values; missing ones are nobody's neighbor
-        held[:values] = _shown(sums[:values], lengths[:values], sigma, total - held[values:].sum())
+        held[:values] = _shown(sums[:values], lengths[:values], sigma, total - held[values:].sum(), tails)
     level = (held / lengths)[runs]
     if column.ordered:
         _end(level[: column.valued], counts[: column.valued], runs[: column.valued], sigma)
@@ -137,14 +139,14 @@ def _pooled(counts: Reals, sigma: float) -> Groups:
     return _numbered(runs)
 
 
-def _shown(sums: Reals, lengths: Groups, sigma: float, total: float) -> Reals:
+def _shown(sums: Reals, lengths: Groups, sigma: float, total: float, tails: float) -> Reals:
     """The sums of the runs that show, or lie in a row of weaker ones with one that does; others get what is missed."""
     found, deviations = np.maximum(sums, 0.0), sigma * np.sqrt(lengths)
-    weak, shows = sums >= WEAK * deviations + ALONE / 4 * sigma, sums >= STRONG * deviations + ALONE * sigma
+    weak, shows = sums >= WEAK * deviations + tails / 4 * sigma, sums >= STRONG * deviations + tails * sigma
     weak[1:-1] |= weak[:-2] & weak[2:] & (sums[1:-1] >= HIDDEN * deviations[1:-1])
     rows = np.cumsum(np.diff(weak, prepend=weak[0]))  # of runs that are all weak or all below that
     whole, size = np.bincount(rows, weights=sums), np.bincount(rows, weights=lengths)
-    seen = whole >= sigma * (STRONG * np.sqrt(size) + ALONE)
+    seen = whole >= sigma * (STRONG * np.sqrt(size) + tails)
     np.logical_or.at(seen, rows, shows)
     kept = weak & seen[rows]
     left, given = total - found[kept].sum(), float(found[~kept].sum())

@@ -68,6 +68,7 @@ class ConcentratedNoise:
 
     reach: Reach
     halving: ClassVar[int] = 4  # times an amount halves the noise
+    tails: ClassVar[float] = 0.0  # deviations that a count of chance may lie beyond those of a normal law
     apart: ClassVar[bool] = True  # many numbers one by one: their mean is as well known as if it alone were asked for
 
     def cost(self, scales: Sequence[float]) -> Fraction:
@@ -101,6 +102,7 @@ class PureNoise:
 
     reach: Reach
     halving: ClassVar[int] = 2  # times an amount halves the noise
+    tails: ClassVar[float] = 4.0
     apart: ClassVar[bool] = False
 
     def cost(self, scales: Sequence[float]) -> Fraction:
