@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,6 +16,7 @@ import sfumato as sf
 from sfumato.engines.backends import quiet
 from sfumato.privacy.adjacency import Person, Row
 from sfumato.queries import bind, bins, col, count, discovered, histogram, items, mean, median, sum, top, variance
+from sfumato.queries.refined import refined
 from sfumato.spaces.schema import Schema
 
 ENGINES = ["duckdb", *(pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("spark", "postgres"))]
@@ -234,6 +236,20 @@ def test_no_row_and_one_row_take_the_same_path(opened, unit, rows):
     schema, held = Schema(COLUMNS, unit), HOSTILE.slice(0, rows)
     for name, found, expected in asked(opened(held), held.to_pylist(), schema, QUESTIONS):
         assert found == expected, name
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
+def test_fine_lattices_counted_in_runs_come_to_the_same_ranks(opened, unit):
+    schema = Schema(COLUMNS, unit)
+    table, rows = sf.read(opened(HOSTILE), schema=schema), HOSTILE.to_pylist()
+    for query in (median("wide"), median("t").by("c").where("label != 0")):
+        question = bind(query, schema)
+        expected = reference.answer(rows, question.statistic, schema)
+        seen = refined(table, question.statistic, question.lattice, (9, 4, 0))
+        for cell, ranks in enumerate(seen):
+            held = {value: count for (place, value), count in sorted(expected.items()) if place == cell}
+            whole = ranks.near(0, ranks.rows)
+            assert dict(zip(whole.values.tolist(), np.diff(whole.below).tolist(), strict=True)) == held, query.name
 
 
 def test_a_person_with_very_many_rows_counts_as_m(opened):

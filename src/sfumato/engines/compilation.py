@@ -129,9 +129,12 @@ def _frequencies(statistic: Frequencies, schema: Schema, rows: ir.Table, keys: d
         return _rows_of_persons(schema, rows)
     form = form_of(schema, statistic.column)
     column = rows[held(statistic.column)]
+    if statistic.within is not None:
+        shift, runs = statistic.within
+        rows = rows.filter((column >> shift).isin(runs))
+    column = column >> statistic.shift if statistic.shift else column
     rows = rows.select(value=column.unnest() if form.listed else column, **keys)
-    present = _present(rows, "value")
-    counted = present.group_by([*keys, "value"]).aggregate(count=present.count())
+    counted = _present(rows.group_by([*keys, "value"]).aggregate(count=rows.count()), "value")
     return counted if form.labels is None else _numbered(counted, "value", form.labels)
 
 
@@ -184,6 +187,8 @@ def _cell_of(key: Key, schema: Schema, rows: ir.Table) -> ir.Column:
     widths = {b - a for a, b in itertools.pairwise([key.starts[0] - low, *inner])}
     if len(widths) == 1 and key.starts[0] == low:
         (width,) = widths
+        if width == 1 and len(inner) == schema.lattice(key.column).width:
+            return column  # a bin of its own for each point
         last = ibis.literal(len(inner), "int64")  # not `least`, which overlooks a null
         return ibis.ifelse(column >= inner[-1], last, (column / width).floor().cast("int64"))
     place = ibis.ifelse(column.isnull(), ibis.null("int64"), ibis.literal(0, "int64"))

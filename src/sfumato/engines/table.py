@@ -33,6 +33,7 @@ from sfumato.visible import visible
 __all__ = ["Counted", "Table"]
 
 EXACT = 2**53  # whole numbers below it are exact as floats
+GUESSED = 10**6  # rows, where no size is declared
 BATCH, LEAST_BATCH = 1 << 16, 1 << 13  # rows held at a time where rows are needed
 BATCH_VALUES = 1 << 22  # of all columns together
 MOST_BITS = 62  # items of a set that travels as a whole number
@@ -171,8 +172,7 @@ class Table(Shown):
 
     def _added(self, statistic: Aggregation) -> Whole:
         """Sums of floats where they are exact, which is faster; else sums of integers in limbs."""
-        counted = {measure.column for measure in statistic.measures if measure.power == 0}
-        real = all(measure.is_plain and measure.column in counted for measure in statistic.measures)
+        real = _hopeful(statistic, self.schema)
         result = executed(self._expression(statistic, real))
         if not _exact(result, statistic, self.schema):
             result = executed(self._expression(statistic))
@@ -185,6 +185,18 @@ def _next(batches: Iterator[Batch]) -> Batch | None:
         return next(batches, (NOBODY, {}))
     except Exception:
         return None
+
+
+def _hopeful(statistic: Aggregation, schema: Schema) -> bool:
+    """Whether sums of floats can be checked, and would stay exact were the declared number of rows spread evenly."""
+    counted = {measure.column for measure in statistic.measures if measure.power == 0}
+    rows = (GUESSED if schema.size is None else schema.size * schema.unit.rows) // max(1, statistic.cells.count)
+    return all(
+        measure.is_plain
+        and measure.column in counted
+        and (measure.power == 0 or max(1, rows) * schema.lattice(measure.column or "").width ** measure.power < EXACT)
+        for measure in statistic.measures
+    )
 
 
 def _exact(result: pa.Table, statistic: Aggregation, schema: Schema) -> bool:
@@ -211,7 +223,7 @@ def _totals(result: pa.Table, statistic: Aggregation, schema: Schema) -> Whole:
 
 def _counted(result: pa.Table, statistic: Frequencies, schema: Schema) -> Counted:
     lattice = None if statistic.column is None else schema.space(statistic.column).lattice
-    values = _whole(result["value"]) + (0 if lattice is None else lattice.low)
+    values = _whole(result["value"]) + (0 if lattice is None or statistic.in_runs else lattice.low)
     return _cell_numbers(result, statistic.cells), values, _whole(result["count"])
 
 

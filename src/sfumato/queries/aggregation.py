@@ -58,11 +58,22 @@ class Frequencies:
 
     For a number the value is its lattice index; for a set, the position of each of its items.  No column: how many
     persons have each number of rows, the most that the unit's total lets count standing for more.
+
+    With `shift`, numbers are counted in runs of 2^shift lattice points: the value is the number of the run, t >> shift.
+    `within` is a shift and the runs of that one whose rows count, all others are left out; values are then t >> shift
+    as well.
     """
 
     where: Predicate | None
     cells: Cells
     column: str | None
+    shift: int = 0
+    within: tuple[int, tuple[int, ...]] | None = None
+
+    @property
+    def in_runs(self) -> bool:
+        """Whether values are numbers of runs, counted from the lower bound."""
+        return self.shift > 0 or self.within is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ that lie within one another by at most 1 for a row added or removed, and 2 for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -29,7 +29,8 @@ from sfumato.queries.details import Grouped, known_parts, needed_column
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
 from sfumato.queries.question import Bound, Source
-from sfumato.queries.ranks import Ranks
+from sfumato.queries.ranks import Ranks, Seen
+from sfumato.queries.refined import refined, shifts_of
 from sfumato.queries.vector import Bounds, numeric_space, units_of
 from sfumato.spaces import Lattice, Numeric
 from sfumato.spaces.schema import Schema
@@ -133,10 +134,13 @@ class Quantiles(Bound):
         """What the engine is asked."""
         return Frequencies(self.query.bound_condition(self.schema), self.cells, self.details.column)
 
-    def answer(self, table: Source) -> list[Ranks]:
-        """The exact, secret running counts of each cell."""
+    def answer(self, table: Source) -> Sequence[Seen]:
+        """The exact, secret running counts of each cell; of fine lattices as far as they are looked at."""
         if self.cells.count == 0:
             return []
+        shifts = shifts_of(self.lattice, self.cells.count, self.schema.size)
+        if len(shifts) > 1:
+            return refined(table, self.statistic, self.lattice, shifts)
         cells, values, counts = table.answer(self.statistic)
         order = np.argsort(cells, kind="stable")
         ends = np.searchsorted(cells[order], np.arange(1, self.cells.count))

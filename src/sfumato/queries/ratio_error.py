@@ -13,6 +13,7 @@ its range never errs by more than its `span`.  Proof: docs/proofs/ratio_error.md
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def quotient_mean_square(noise: Noise, total: float, worth: tuple[float, float],
     weight = worth[0] ** 2 + (largest * worth[1]) ** 2  # of the variance of W = X - r Y
     variance, found, fourth = noise.variance, span**2, _fourth_moment(noise)
     for beta in BETAS:
-        theta = worth[1] * float(weighted_quantile(np.ones((1, 1)), noise, beta)[0]) / total
+        theta = worth[1] * _quantile(noise, 1, beta) / total
         if theta < 1:
             curved = (3 - 2 * theta) / (1 - theta) ** 2
             second = curved * worth[1] ** 2 * math.sqrt(max(fourth, 3 * variance**2) * fourth) / total**4
@@ -77,7 +78,7 @@ def _least(noise: Noise, total: float, k: int, span: float, second: float) -> fl
     variance, found = noise.variance, span**2
     fourth = max(_fourth_moment(noise), 3 * variance**2)
     for beta in BETAS:
-        theta = float(weighted_quantile(np.ones((1, k)), noise, beta)[0]) / total
+        theta = _quantile(noise, k, beta) / total
         if theta >= 1:
             continue
         curved = (3 - 2 * theta) / (1 - theta) ** 2
@@ -88,6 +89,13 @@ def _least(noise: Noise, total: float, k: int, span: float, second: float) -> fl
     return found * (1 + 1e-9)
 
 
+@lru_cache(maxsize=256)
+def _quantile(noise: Noise, k: int, beta: float) -> float:
+    """That of the sum of k of them."""
+    return float(weighted_quantile(np.ones((1, k)), noise, beta)[0])
+
+
+@lru_cache(maxsize=64)
 def _fourth_moment(noise: Noise) -> float:
     """E min(|Z|, q)^4, q the quantile at the least chance, from above: by quantiles at falling levels."""
     found, level = 0.0, 1.0

@@ -55,6 +55,8 @@ class Noise(Protocol):
     @property
     def mean_absolute(self) -> float: ...
 
+    def __hash__(self) -> int: ...  # what is computed of a law is kept
+
 
 class Noisy(Protocol):
     """A mechanism whose output is the vector with independent noise of one law on each number."""

@@ -26,12 +26,17 @@ import numpy as np
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.mechanism import Answering
-from sfumato.mechanisms.selection.recursive_quantiles import FINEST, RecursiveQuantiles, quantile_of
+from sfumato.mechanisms.selection.recursive_quantiles import (
+    FINEST,
+    RecursiveQuantiles,
+    quantile_expected,
+    quantile_of,
+)
 from sfumato.mechanisms.selection.selection import Chosen, checked_rate, concentrated_rate, cost, pure_rate
 from sfumato.numeric import ceil_float
 from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure
 from sfumato.queries.quantiles import BRACKETED, Quantiles
-from sfumato.queries.ranks import Ranks
+from sfumato.queries.ranks import Padded, Seen
 from sfumato.randomness import Rng
 
 __all__ = ["BracketedQuantiles"]
@@ -103,21 +108,28 @@ class BracketedQuantiles(Answering):
         several = 2 * len(self.query.probabilities) * max(1, self.query.cells.count)
         return 2 * float(max(p, 1 - p)) * math.log(several * points / BETA) / self.rate * (1 + 1e-12)
 
-    def release(self, answer: Sequence[Ranks], rng: Rng) -> Chosen:
+    def release(self, answer: Sequence[Seen], rng: Rng) -> Chosen:
         """Lattice points, shape (cells, quantiles, 3): estimate, low, high.  `answer`: the exact ranks of each cell."""
         lattice = self.query.lattice
+        sides = [[self._sides(ranks, p) for p in self.query.probabilities] for ranks in answer]
+        for below, above in (pair for pairs in sides for pair in pairs):
+            quantile_expected(*below, self.rate)
+            quantile_expected(*above, self.rate)
         estimates = self.estimating.release(answer, rng)
         found = np.empty((*estimates.shape, 3), dtype=np.int64)
         found[..., 0] = estimates
-        for cell, ranks in enumerate(answer):
-            for place, p in enumerate(self.query.probabilities):
-                less, more = _outward(p)
-                below = ranks.padded(lattice.low - 1, math.ceil(self.margin(less) / (1 - less)))
-                above = ranks.padded(lattice.high + 1, math.ceil(self.margin(more) / more))
-                low = quantile_of(below, less, (lattice.low - 1, lattice.high), self.rate, rng)
-                high = quantile_of(above, more, (lattice.low, lattice.high + 1), self.rate, rng)
+        for cell, pairs in enumerate(sides):
+            for place, (below, above) in enumerate(pairs):
+                low = quantile_of(*below, (lattice.low - 1, lattice.high), self.rate, rng)
+                high = quantile_of(*above, (lattice.low, lattice.high + 1), self.rate, rng)
                 found[cell, place, 1:] = max(low, lattice.low), min(high, lattice.high)
         return found
+
+    def _sides(self, ranks: Seen, p: Fraction) -> tuple[tuple[Padded, Fraction], tuple[Padded, Fraction]]:
+        """The rows with public ones below all of them, and above, and which quantile of these is an end."""
+        lattice, (less, more) = self.query.lattice, _outward(p)
+        below = Padded(ranks, lattice.low - 1, math.ceil(self.margin(less) / (1 - less)), True)
+        return (below, less), (Padded(ranks, lattice.high + 1, math.ceil(self.margin(more) / more), False), more)
 
     def to_record(self) -> dict[str, object]:
         """Public parameters."""

@@ -47,11 +47,11 @@ from sfumato.mechanisms.selection.selection import (
 from sfumato.numeric import floor_float
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.quantiles import Quantiles
-from sfumato.queries.ranks import Ranks
+from sfumato.queries.ranks import Seen
 from sfumato.randomness import Rng
 from sfumato.sampling import bernoulli_exp, choose, uniform_integers
 
-__all__ = ["FINEST", "RecursiveQuantiles", "quantile_of"]
+__all__ = ["FINEST", "RecursiveQuantiles", "quantile_expected", "quantile_of"]
 
 FAR = 750.0  # points whose weight is below e^-FAR of the best enter by rejection
 FINEST = 10**6  # rescaled probabilities are rounded to this denominator: accuracy only
@@ -131,13 +131,14 @@ class RecursiveQuantiles(Answering):
             nodes += [(child, *((start, split) if side == 0 else (split, stop))) for side, child in branch.children]
         return found
 
-    def release(self, answer: Sequence[Ranks], rng: Rng) -> Chosen:
+    def release(self, answer: Sequence[Seen], rng: Rng) -> Chosen:
         """The chosen lattice points, of shape (cells, quantiles).  `answer`: the exact ranks of each cell."""
         cells, wanted = self.query.cells.count, self.query.probabilities
         if len(answer) != cells:
             raise ParameterError(f"query {self.query.name!r} has {cells} cells, got {len(answer)}")
         tree = _tree(wanted)
         chosen = np.zeros((cells, len(wanted)), dtype=np.int64)
+        self.expect(answer)
         for cell, ranks in enumerate(answer):
             nodes = [(tree, _Node(0, ranks.rows, self.query.lattice.low, self.query.lattice.high))]
             while nodes:
@@ -149,13 +150,33 @@ class RecursiveQuantiles(Answering):
                     nodes += [(child, halves[side]) for side, child in branch.children]
         return chosen
 
+    def expect(self, answer: Sequence[Seen]) -> None:
+        """Tell what will be looked at, but for draws far out: near each quantile, wherever its node's ends come to lie.
+
+        They end where points were drawn, within the slack, and ties divided, within a place of all rows.
+        """
+        for branch in _tree(self.query.probabilities).all():
+            for ranks in answer:
+                _expect(ranks, self.query.probabilities[branch.middle], branch, self.rate, self.levels - 1)
+
     def to_record(self) -> dict[str, object]:
         """Public parameters."""
         stated = {} if self.delta is None else {"delta": self.delta}
         return {"type": "recursive-quantiles", "rate": self.rate, "concentrated": self.concentrated, **stated}
 
 
-def quantile_of(ranks: Ranks, p: Fraction, points: tuple[int, int], rate: float, rng: Rng) -> int:
+def quantile_expected(ranks: Seen, p: Fraction, rate: float) -> None:
+    """Tell that `quantile_of` will look at these ranks."""
+    _expect(ranks, p, _Branch(0, p, ()), rate, 0)
+
+
+def _expect(ranks: Seen, p: Fraction, branch: _Branch, rate: float, divisions: int) -> None:
+    rows = ranks.rows
+    margin = 2 * branch.slack(rate, rows + 1) + divisions * (rows // PLACES + 1) + 2
+    ranks.expect(math.floor(p * rows) - margin, math.ceil(p * rows) + margin)
+
+
+def quantile_of(ranks: Seen, p: Fraction, points: tuple[int, int], rate: float, rng: Rng) -> int:
     """One choice by itself: the p-quantile of all rows, among the points from the first to the last."""
     return _draw(ranks, _Node(0, ranks.rows, *points), _Branch(0, p, ()), rate, rng)
 
@@ -182,6 +203,11 @@ class _Branch:
     def step(self, rate: float) -> float:
         """rate / w for penalties counted in denominators of p, rounded down."""
         return floor_float(Fraction(rate) / (2 * max(self.p.numerator, self.p.denominator - self.p.numerator)))
+
+    def slack(self, rate: float, most: int) -> int:
+        """How many ranks of penalty make a weight of e^-FAR, rounded up; at most so many."""
+        each = self.step(rate) * self.p.denominator
+        return most if each * most <= FAR else math.ceil(FAR / each)
 
     def all(self) -> Iterator[_Branch]:
         """This choice and all that follow."""
@@ -218,7 +244,7 @@ class _Node:
         return _Node(self.start, split, self.low, point), _Node(split, self.stop, point, self.high)
 
 
-def _division(ranks: Ranks, node: _Node, point: int, branch: _Branch, rate: float, rng: Rng) -> int:
+def _division(ranks: Seen, node: _Node, point: int, branch: _Branch, rate: float, rng: Rng) -> int:
     """Where the rows are divided: below those tied at the point, above, or at an even fraction of them."""
     below, upto = (node.within(rank) for rank in ranks.around(point))
     tied = upto - below
@@ -231,11 +257,11 @@ def _division(ranks: Ranks, node: _Node, point: int, branch: _Branch, rate: floa
     return below + (2 * place + 1) * tied // (2 * PLACES)
 
 
-def _draw(ranks: Ranks, node: _Node, branch: _Branch, rate: float, rng: Rng) -> int:
+def _draw(ranks: Seen, node: _Node, branch: _Branch, rate: float, rng: Rng) -> int:
     """One exact draw: near points by their weights, all far ones together as one candidate, then refined."""
     p, step = branch.p, branch.step(rate)
     most = node.stop - node.start + 1  # no penalty is as large
-    slack = most if step * p.denominator * most <= FAR else math.ceil(FAR / (step * p.denominator))
+    slack = branch.slack(rate, most)
     near = _Window.around(ranks, node, p, slack)
     penalties, counts, floor = near.penalties, near.counts, p.denominator * slack
     if near.outside:
@@ -263,9 +289,11 @@ class _Window:
     outside: int
 
     @classmethod
-    def around(cls, ranks: Ranks, node: _Node, p: Fraction, slack: int) -> _Window:
+    def around(cls, ranks: Seen, node: _Node, p: Fraction, slack: int) -> _Window:
         """Every point that is left out has a penalty above `slack` ranks."""
-        values, below, target = ranks.values, ranks.below, node.start + p * (node.stop - node.start)
+        target = node.start + p * (node.stop - node.start)
+        seen = ranks.near(math.ceil(target - slack) - 1, math.floor(target + slack))
+        values, below = seen.values, seen.below
         least = int(np.searchsorted(values, node.low))
         most = int(np.searchsorted(values, node.high, side="right")) - 1
         if least > most:
@@ -305,7 +333,7 @@ def _excess(lower: Chosen, upper: Chosen, rows: int, p: Fraction) -> Chosen:
     return np.maximum(excess, 0)
 
 
-def _penalty(ranks: Ranks, node: _Node, point: int, p: Fraction) -> int:
+def _penalty(ranks: Seen, node: _Node, point: int, p: Fraction) -> int:
     below, upto = (node.within(rank) for rank in ranks.around(point))
     rows = node.stop - node.start
     return int(_excess(np.array(below - node.start), np.array(node.stop - upto), rows, p))
