@@ -26,7 +26,8 @@ __all__ = ["Measurement", "fitted", "merging"]
 
 Groups = npt.NDArray[np.int64]
 
-MEMORY = 8  # steps that curvature is learned from
+MEMORY = 16  # steps that curvature is learned from
+GAIN, MOST_GAIN = 1e-6, 0.05  # nats a row, and of all rows at most: a step that gains less is the last
 LEAST_PENALTY, LEAST_COUNT = 1e-9, 1e-3  # of a cell, where a dual starts
 
 
@@ -100,7 +101,8 @@ def fitted(
         return value, np.concatenate(slopes) / units
 
     first = np.concatenate([part.ravel() for part in _begun(tree, measurements, total, start)]) * units
-    options = {"maxiter": steps, "maxcor": MEMORY, "ftol": 1e-12, "gtol": 1e-3}
+    least = min(MOST_GAIN, GAIN * total) / max(1.0, abs(dual(first)[0]))  # relative, as it is compared
+    options = {"maxiter": steps, "maxcor": MEMORY, "ftol": least, "gtol": 1e-3}
     found = split(np.asarray(minimize(dual, first, jac=True, method="L-BFGS-B", options=options).x))
     return Model.calibrated(tree, _potentials(measurements, found)), found
 

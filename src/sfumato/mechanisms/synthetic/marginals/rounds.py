@@ -41,7 +41,7 @@ from sfumato.randomness import Rng
 
 __all__ = ["Fitted", "Synthesis", "modelled", "synthesized"]
 
-STEPS, LAST_STEPS = 12, 150  # of fitting, between rounds and at the end
+STEPS, LAST_STEPS = 30, 600  # of fitting, between rounds and at the end
 TIES = 4.0  # shrinkage of a table, times the rows in one of its cells: cells are expected to lie about half off
 MANY = 256  # cells of a table; of more, most are empty
 FULL = 4.0  # rows in a cell, over the scale of its noise, down to which all pairs are measured; from samples of Adult,
