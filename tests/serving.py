@@ -32,7 +32,7 @@ def served(command: list[str]) -> int:
         as_owner = ["runuser", "-u", "postgres", "--"]
     folder.chmod(0o755)
     control = [*as_owner, str(programs / "pg_ctl"), "-D", str(data), "-w"]
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    options = f"-k {folder} -c listen_addresses=''"
     try:
         made = [
             str(programs / "initdb"),

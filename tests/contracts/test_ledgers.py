@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import inspect
 import json
+import os
 import tempfile
 import threading
 from fractions import Fraction
@@ -66,7 +67,23 @@ def memory_ledger(directory):
     return opener
 
 
-LEDGERS = [pytest.param(sqlite_ledger, id="sqlite"), pytest.param(memory_ledger, id="memory")]
+def postgres_ledger(directory):
+    """A ledger of its own on the server of `make test-postgres`, under the name of the directory."""
+    from sfumato.ledger.postgres import PostgresLedger
+
+    address, name = f"host={os.environ['SFUMATO_POSTGRES']} user=postgres dbname=postgres", str(directory)
+
+    def opener(**changes):
+        return PostgresLedger.open(address, name=name, **{**TERMS, **changes})
+
+    return opener
+
+
+LEDGERS = [
+    pytest.param(sqlite_ledger, id="sqlite"),
+    pytest.param(memory_ledger, id="memory"),
+    pytest.param(postgres_ledger, id="postgres", marks=pytest.mark.postgres),
+]
 pytestmark = pytest.mark.parametrize("implementation", LEDGERS)
 
 

@@ -1,0 +1,217 @@
+"""A PostgreSQL server that holds ledgers: its tables, its connections, and what its failures mean."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from sfumato.errors import LedgerError, SfumatoError
+from sfumato.ledger.entries import Entry
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+__all__ = ["ENABLED", "TRIGGERS", "Server", "append", "driver"]
+
+IDLE = 4  # connections that are kept open
+PATIENCE = 30  # seconds that one statement may wait for another writer
+SETTINGS = (
+    "SET search_path = pg_catalog",
+    f"SET lock_timeout = '{PATIENCE}s'",
+    f"SET statement_timeout = '{2 * PATIENCE}s'",
+    f"SET idle_in_transaction_session_timeout = '{PATIENCE}s'",  # a frozen writer does not hold up the others for good
+    "SET default_transaction_isolation = 'read committed'",  # each statement sees what was committed before it
+    "SET standard_conforming_strings = on",
+)
+# Commits wait for the disk of the server, and for more where its owner asks for more.
+DURABLE = """SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+  THEN 'on' ELSE current_setting('synchronous_commit') END, true)"""
+# What follows from a body is computed by the server, so it cannot disagree with it.
+SCHEMA = (
+    "CREATE SCHEMA IF NOT EXISTS sfumato",
+    """CREATE TABLE sfumato.entries (
+  ledger text NOT NULL COLLATE "C",
+  sequence bigint NOT NULL,
+  body text NOT NULL,
+  hash text NOT NULL,
+  name text COLLATE "C" GENERATED ALWAYS AS (body::json ->> 'name') STORED,
+  charge bigint GENERATED ALWAYS AS (CASE body::json ->> 'kind'
+    WHEN 'release' THEN (body::json -> 'description' ->> 'charge')::bigint END) STORED,
+  PRIMARY KEY (ledger, sequence),
+  CHECK (sequence = (body::json ->> 'sequence')::bigint),
+  CHECK (body::json ->> 'kind' IN ('open', 'charge', 'release', 'correction'))
+)""",
+    """CREATE TABLE sfumato.contents (
+  ledger text NOT NULL COLLATE "C",
+  sequence bigint NOT NULL,
+  content bytea NOT NULL,
+  PRIMARY KEY (ledger, sequence),
+  FOREIGN KEY (ledger, sequence) REFERENCES sfumato.entries (ledger, sequence)
+)""",
+    "ALTER TABLE sfumato.contents ALTER COLUMN content SET STORAGE EXTERNAL",  # releases are compressed already
+    "CREATE INDEX entries_by_name ON sfumato.entries (ledger, name, sequence)",
+    "CREATE UNIQUE INDEX one_release_per_charge ON sfumato.entries (ledger, charge, name) WHERE charge IS NOT NULL",
+    """CREATE FUNCTION sfumato.append_only() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  RAISE EXCEPTION 'a ledger is append-only';
+END $$""",
+    """CREATE FUNCTION sfumato.next_entry() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  IF NEW.sequence <> (SELECT coalesce(max(sequence), -1) + 1 FROM sfumato.entries WHERE ledger = NEW.ledger) THEN
+    RAISE EXCEPTION 'a ledger is append-only';
+  END IF;
+  RETURN NEW;
+END $$""",
+    """CREATE FUNCTION sfumato.next_content() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  IF NEW.sequence <> (SELECT max(sequence) FROM sfumato.entries WHERE ledger = NEW.ledger) THEN
+    RAISE EXCEPTION 'a ledger is append-only';
+  END IF;
+  RETURN NEW;
+END $$""",
+    "CREATE TRIGGER entries_append BEFORE INSERT ON sfumato.entries FOR EACH ROW EXECUTE FUNCTION sfumato.next_entry()",
+    """CREATE TRIGGER contents_append BEFORE INSERT ON sfumato.contents
+FOR EACH ROW EXECUTE FUNCTION sfumato.next_content()""",
+    """CREATE TRIGGER entries_change BEFORE UPDATE OR DELETE OR TRUNCATE ON sfumato.entries
+FOR EACH STATEMENT EXECUTE FUNCTION sfumato.append_only()""",
+    """CREATE TRIGGER contents_change BEFORE UPDATE OR DELETE OR TRUNCATE ON sfumato.contents
+FOR EACH STATEMENT EXECUTE FUNCTION sfumato.append_only()""",
+)
+TRIGGERS = {"entries_append", "contents_append", "entries_change", "contents_change"}
+ENABLED = """SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')
+  AND tgrelid IN ('sfumato.entries'::regclass, 'sfumato.contents'::regclass)"""
+FIRST = "SELECT sequence FROM sfumato.entries WHERE ledger = %s LIMIT 1"
+
+
+def append(con: Connection[Any], name: str, entry: Entry) -> None:
+    """Append one entry inside the current transaction."""
+    row = (name, entry.sequence, entry.body(), entry.hash)
+    con.execute("INSERT INTO sfumato.entries (ledger, sequence, body, hash) VALUES (%s, %s, %s, %s)", row)
+
+
+class Server:
+    """Connections to one database, of each process its own; errors name neither the address nor what is stored."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._idle: list[tuple[int, Connection[Any]]] = []
+        self._taking = Lock()
+        finalize(self, _closed, self._idle)
+
+    def place(self, name: str) -> str:
+        """Where a ledger is, for its owner."""
+        with self.connection() as con:
+            return f"{name!r} in the database {con.info.dbname!r} of {con.info.host or 'a local server'}"
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a ledger of that name."""
+        with self.transaction() as con:
+            (made,) = con.execute("SELECT to_regclass('sfumato.entries') IS NOT NULL").fetchone() or (False,)
+            return bool(made) and con.execute(FIRST, (name,)).fetchone() is not None
+
+    def create(self, name: str, opening: Entry) -> None:
+        """A new ledger with its opening, unless one appeared meanwhile; the tables, where they are missing."""
+        with self.transaction("") as con:
+            (made,) = con.execute("SELECT to_regclass('sfumato.entries') IS NOT NULL").fetchone() or (False,)
+            for statement in () if made else SCHEMA:
+                con.execute(statement)
+        with self.transaction(name) as con:
+            if con.execute(FIRST, (name,)).fetchone() is None:
+                append(con, name, opening)
+
+    @contextmanager
+    def transaction(self, writing: str | None = None) -> Iterator[Connection[Any]]:
+        """A short transaction; one that writes excludes the other writers of that ledger and is durable at its end."""
+        failed = None
+        with self.connection() as con:
+            try:
+                with con.transaction():
+                    if writing is None:
+                        con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    else:
+                        con.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"sfumato\n{writing}",))
+                        con.execute(DURABLE)
+                    yield con
+            except SfumatoError:
+                raise
+            except driver().Error as error:
+                failed = _meaning(error, writing is not None)
+        if failed is not None:  # raised out here, so that the driver's own error is not its context
+            raise failed
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[Any]]:
+        """A connection of this process that nobody else uses meanwhile; broken ones are not used again."""
+        con = self._taken()
+        try:
+            yield con
+        finally:
+            with self._taking:
+                if con.closed or con.broken or len(self._idle) >= IDLE:
+                    con.close()
+                else:
+                    self._idle.append((os.getpid(), con))
+
+    def _taken(self) -> Connection[Any]:
+        while True:
+            with self._taking:
+                self._idle[:] = [one for one in self._idle if one[0] == os.getpid()]  # a fork leaves its parent's
+                con = self._idle.pop()[1] if self._idle else None
+            if con is None:
+                return self._connected()
+            with suppress(driver().Error):
+                con.execute("SELECT 1")  # the server may have ended it
+                return con
+            con.close()
+
+    def _connected(self) -> Connection[Any]:
+        con: Connection[Any] | None = None
+        with suppress(driver().Error):
+            con = driver().connect(self._address, autocommit=True, application_name="sfumato ledger")
+        if con is None:
+            raise LedgerError("the ledger's server does not let us in; check the address, the database and the role")
+        for setting in SETTINGS:
+            con.execute(setting)
+        unsafe = [name for name in ("fsync", "full_page_writes") if con.execute(f"SHOW {name}").fetchone() == ("off",)]
+        if unsafe:
+            con.close()
+            raise LedgerError(
+                f"the ledger's server runs with {unsafe[0]} = off: a crash would lose charges, so it is refused"
+            )
+        return con
+
+
+def _closed(idle: list[tuple[int, Connection[Any]]]) -> None:
+    for process, con in idle:
+        if process == os.getpid():
+            con.close()
+
+
+def driver() -> Any:
+    if importlib.util.find_spec("psycopg") is None:
+        raise LedgerError("a ledger on PostgreSQL needs the extra `postgres`: pip install 'sfumato[postgres]'")
+    import psycopg
+
+    return psycopg
+
+
+def _meaning(error: Exception, writing: bool) -> LedgerError:
+    """What a failure of the server means for whoever called."""
+    errors = driver().errors
+    if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
+        return LedgerError(f"the ledger is busy: another writer has held it for {PATIENCE} s; try again")
+    if isinstance(error, errors.InsufficientPrivilege):
+        return LedgerError(
+            "the role may not do this with the ledger; it needs SELECT and INSERT on sfumato.entries and "
+            "sfumato.contents, and to make them the right to create a schema"
+        )
+    if isinstance(error, errors.RaiseException | errors.IntegrityError):
+        return LedgerError("the ledger refused the entry, since a ledger is append-only; run verify")
+    if writing:
+        return LedgerError("the ledger's server failed: count the charge as spent, see to the server, run verify")
+    return LedgerError("the ledger's server failed; try again")

@@ -1,0 +1,162 @@
+"""The ledger on a PostgreSQL server: many processes, lost connections, little rights, tampering."""
+
+import multiprocessing
+import os
+import threading
+
+import pytest
+
+from sfumato.errors import BudgetExceeded, LedgerError
+from sfumato.privacy.adjacency import AddRemove, Row
+from sfumato.privacy.guarantees import Pure
+
+pytestmark = pytest.mark.postgres
+
+TERMS = {"dataset": "people", "adjacency": AddRemove(), "unit": Row(), "budget": Pure(2.0)}
+DIGEST = "a" * 64
+
+
+def address(user="postgres"):
+    return f"host={os.environ['SFUMATO_POSTGRES']} user={user} dbname=postgres"
+
+
+def ledger(name, user="postgres", **changes):
+    from sfumato.ledger.postgres import PostgresLedger
+
+    return PostgresLedger.open(address(user), name=name, **{**TERMS, **changes})
+
+
+@pytest.fixture
+def owner():
+    import psycopg
+
+    with psycopg.connect(address(), autocommit=True) as con:
+        yield con
+
+
+def spend(name, worker, paid):
+    """As much as there is, in steps of a tenth; what was paid is told."""
+    own = ledger(name, budget=None)
+    for step in range(40):
+        try:
+            own.store(own.charge(f"{worker}-{step}", DIGEST, Pure(0.1), {}), b"x")
+        except BudgetExceeded:
+            break
+        with paid.get_lock():
+            paid.value += 1
+
+
+def test_processes_together_spend_the_budget_and_no_more(tmp_path):
+    name, spawn = str(tmp_path), multiprocessing.get_context("spawn")
+    ledger(name)
+    paid = spawn.Value("i", 0)
+    workers = [spawn.Process(target=spend, args=(name, worker, paid)) for worker in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert paid.value == 20
+    found = ledger(name).verify()
+    assert found.holds, found.words()
+    assert found.entries == 41
+    assert found.spent == Pure(2.0)
+
+
+def test_who_opens_it_at_once_opens_one_ledger(tmp_path):
+    opened, wait = [], threading.Barrier(6)
+
+    def open_it():
+        wait.wait()
+        opened.append(ledger(str(tmp_path)).head)
+
+    threads = [threading.Thread(target=open_it) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 6
+    assert len(set(opened)) == 1
+
+
+ENDED = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sfumato ledger'"
+
+
+def test_a_connection_lost_midway_spends_nothing_and_the_next_goes_on(tmp_path, owner):
+    own = ledger(str(tmp_path))
+    own.charge("a", DIGEST, Pure(0.5), {})
+
+    def lose_it():
+        with own._writing() as page:
+            page.last()
+            owner.execute(ENDED)
+            page.last()
+
+    with pytest.raises(LedgerError, match="count the charge as spent"):
+        lose_it()
+    assert own.spent() == Pure(0.5)
+    own.charge("b", DIGEST, Pure(0.5), {})  # idle connections that the server ended are noticed
+    assert ledger(str(tmp_path)).verify().holds
+    assert own.spent() == Pure(1.0)
+
+
+def test_a_role_that_may_read_and_append_can_spend_and_nothing_else(tmp_path, owner):
+    import psycopg
+
+    name = str(tmp_path)
+    ledger(name)
+    with pytest.raises(LedgerError, match="SELECT and INSERT"):
+        ledger(name, "reader")
+    owner.execute("GRANT USAGE ON SCHEMA sfumato TO reader")
+    owner.execute("GRANT SELECT, INSERT ON sfumato.entries, sfumato.contents TO reader")
+    own = ledger(name, "reader")
+    own.store(own.charge("a", DIGEST, Pure(0.5), {}), b"x")
+    assert own.find("a", DIGEST).content == b"x"
+    with psycopg.connect(address("reader"), autocommit=True) as con:
+        for statement in ("UPDATE sfumato.entries SET hash = ''", "DELETE FROM sfumato.contents"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                con.execute(statement)
+        with pytest.raises(psycopg.errors.RaiseException):  # a gap, which nobody may leave
+            con.execute(
+                "INSERT INTO sfumato.entries (ledger, sequence, body, hash) "
+                """VALUES (%s, 9, '{"sequence": 9, "kind": "charge"}', '')""",
+                (name,),
+            )
+
+
+@pytest.mark.parametrize("change", ["UPDATE {} SET ledger = ledger", "DELETE FROM {}", "TRUNCATE {} CASCADE"])
+@pytest.mark.parametrize("table", ["sfumato.entries", "sfumato.contents"])
+def test_not_even_the_owner_changes_a_row_by_accident(change, table, tmp_path, owner):
+    import psycopg
+
+    ledger(str(tmp_path))
+    with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+        owner.execute(change.format(table))
+
+
+def test_tampering_by_the_owner_is_found(tmp_path, owner):
+    name = str(tmp_path)
+    own = ledger(name)
+    own.charge("a", DIGEST, Pure(0.5), {})
+    head = own.head
+    owner.execute("ALTER TABLE sfumato.entries DISABLE TRIGGER entries_change")
+    try:
+        assert "triggers" in own.verify().words()
+        owner.execute("DELETE FROM sfumato.entries WHERE ledger = %s AND sequence = 1", (name,))
+    finally:
+        owner.execute("ALTER TABLE sfumato.entries ENABLE TRIGGER entries_change")
+    with pytest.raises(LedgerError, match="rolled back"):
+        own.charge("b", DIGEST, Pure(0.5), {})
+    assert not ledger(name).verify([head]).holds
+
+
+def test_errors_say_what_to_do_and_hold_no_password():
+    from sfumato.ledger.postgres import PostgresLedger
+
+    with pytest.raises(LedgerError, match="does not let us in") as error:
+        PostgresLedger.existing("host=/nowhere user=x password=secret dbname=y", "people")
+    assert "secret" not in str(error.value)
+    with pytest.raises(LedgerError, match="there is no ledger 'nobody'"):
+        PostgresLedger.existing(address(), "nobody")
+    with pytest.raises(LedgerError, match="give budget="):
+        ledger("nothing yet", budget=None)
