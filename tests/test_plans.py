@@ -32,7 +32,7 @@ def test_the_annotated_example_is_read_whole():
     assert plan.budget == Approximate(3.5, 1e-6)
     assert plan.schema.unit == Person("person_id", 2)
     assert plan.schema.dataset == "people-2026"
-    assert plan.table == EXAMPLE.with_name("people.parquet")
+    assert plan.table.path == EXAMPLE.with_name("people.parquet")
     assert plan.ledger == EXAMPLE.with_name("people.ledger")
     kinds = {release.query.kind for release in plan.releases}
     assert kinds == {"count", "mean", "histogram", "quantiles", "top", "density", "variance"}
@@ -48,7 +48,7 @@ def test_a_plan_written_as_json_reads_back_equal(tmp_path):
     plan = read_plan(EXAMPLE)
     back = read_plan(write_plan(plan, tmp_path / "people.json"))
     assert (back.schema, back.budget, back.releases) == (plan.schema, plan.budget, plan.releases)
-    assert back.table.resolve() == plan.table.resolve()
+    assert back.table.path.resolve() == plan.table.path.resolve()
     assert back.ledger.resolve() == plan.ledger.resolve()
 
 

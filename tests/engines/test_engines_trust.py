@@ -143,7 +143,7 @@ def test_the_setting_suffices_where_statistics_show(tmp_path, monkeypatch):
 
 def test_an_engine_that_believes_footers_is_refused(tmp_path, believing, monkeypatch):
     monkeypatch.setattr(canary, "isolated", lambda table, *_: table)
-    monkeypatch.setattr("sfumato.engines.parquet.OPTIONS", "hive_partitioning = false")
+    monkeypatch.setattr("sfumato.engines.parquet.OPTIONS", "can_have_nan = false")
     with pytest.raises(SchemaError, match=r"trial question wrongly.*use a version"):
         sf.read(write(held(), tmp_path / "a.parquet"), schema=SPACES, dataset="d")
 

@@ -121,7 +121,7 @@ def test_a_plan_asks_for_each_and_its_releases_open_again(tmp_path):
     plan = read_plan(tmp_path / "p.toml")
     assert read_plan(write_plan(plan, tmp_path / "again.json")).releases == plan.releases
     assert [one.query for one in plan.releases][-1] == sf.sum("w")
-    session = sf.Session(sf.read(plan.table, schema=plan.schema), budget=plan.budget, ledger=tmp_path / "l.ledger")
+    session = sf.Session(sf.read(plan.table.path, schema=plan.schema), budget=plan.budget, ledger=tmp_path / "l.ledger")
     for one in plan.releases:
         preview, release = (ask(one.query, spend=one.spend) for ask in (session.preview, session.release))
         assert preview.half_width > 0

@@ -42,20 +42,27 @@ JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: be
 
 @app.command(epilog="Example: sfumato draft people.parquet --out people.toml")
 def draft(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet or DuckDB.", show_default=False)],
-    table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file.")] = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="CSV, TSV, Parquet, DuckDB, a folder or an address.", show_default=False),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file, or of an engine.")] = None,
     header: Annotated[bool, typer.Option("--header", help="The first line of a text file names the columns.")] = False,
     codebook: Annotated[
         Path | None, typer.Option(help="A CSV of what is public: column, type, low, high, values (a | b | c) ...")
     ] = None,
     template: Annotated[bool, typer.Option("--template", help="An empty codebook to fill in, not a plan.")] = False,
+    engine: Annotated[str | None, typer.Option(help="spark or postgres, where the table is theirs.")] = None,
+    connection: Annotated[
+        str | None, typer.Option(help="The environment variable that holds a PostgreSQL server's address.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan; otherwise it is printed.")] = None,
     json: Json = False,
 ) -> None:
     """Write a starting plan from column names, types and a codebook, never from values."""
     from sfumato.cli.draft import run
 
-    run(file, table, header, out, json, codebook, template)
+    run(file, table, header, out, json, codebook, template, engine, connection)
 
 
 @app.command(epilog="Example: sfumato preview people.toml")

@@ -5,23 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.cli.console import console, print_json, table
-from sfumato.errors import SchemaError, SfumatoError
 from sfumato.plans import read_plan
+from sfumato.plans.outlook import opened_table
 
 __all__ = ["run"]
 
 
 def run(path: Path, as_json: bool) -> None:
     """Print the counts; nothing is charged, and no ledger is opened."""
-    from sfumato.engines import check, read
+    from sfumato.engines import check
     from sfumato.engines.checking import COUNTS, SECRET
 
     plan = read_plan(path)
-    try:
-        held = read(plan.table, schema=plan.schema, table=plan.table_name, people=plan.people)
-    except SfumatoError as error:
-        raise SchemaError(f"{plan.path}: table: {error}") from None
-    found = check(held)
+    found = check(opened_table(plan))
     if as_json:
         print_json({"notice": SECRET, **found.to_record()})
         return

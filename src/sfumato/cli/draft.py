@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,12 +9,14 @@ from sfumato.cli.codebook import Entry, doubtful, read_codebook, spelled, templa
 from sfumato.cli.console import complain, print_json, say, write_text
 from sfumato.errors import SchemaError
 from sfumato.plans import BLANK, FORMAT
+from sfumato.plans.places import Place, must_be_connection, must_be_place, placed
 from sfumato.spaces import SPACES
 from sfumato.spaces.schema import stem
 from sfumato.visible import visible
 
 __all__ = ["drafted", "run"]
 
+ENGINES = ("spark", "postgres")
 NAMES_ONLY = (".csv", ".tsv", ".gz")
 
 HEAD = """# A starting plan for {file}, made from its column names and types only.
@@ -29,8 +30,7 @@ HEAD = """# A starting plan for {file}, made from its column names and types onl
 format = "{format}"
 
 [table]
-path = {path}
-{table}dataset = {dataset}          # the name that the ledger is bound to
+{place}dataset = {dataset}          # the name that the ledger is bound to
 unit = "{blank}"             # who is protected: "row", or {{ column = "...", rows = 1 }} for people with so many rows
 adjacency = "add-remove"     # or "replace"
 # size = 1000                # the public number of people or rows, for previews (required and exact under "replace")
@@ -55,21 +55,22 @@ spend = {{ epsilon = "{blank}" }}
 
 
 def run(
-    file: Path,
+    file: str | None,
     table: str | None,
     header: bool,
     out: Path | None,
     as_json: bool,
     codebook: Path | None = None,
     empty: bool = False,
+    engine: str | None = None,
+    connection: str | None = None,
 ) -> None:
     """Write or print the draft, or an `empty` codebook; the first line of a text file is shown only to who says that it
     holds names.
     """
-    from sfumato.engines import column_types
-
-    kinds = column_types(file, table)
-    if file.suffix.lower() in NAMES_ONLY and not header:
+    place = _placed(file, table, engine, connection)
+    kinds = _types(place)
+    if _has_names_only(place) and not header:
         raise SchemaError(
             f"{file} is a text file, and only you know whether its first line names the columns or is a row of "
             "data; if it names them, run again with --header, otherwise write the names above it first"
@@ -78,10 +79,10 @@ def run(
     doubt = doubtful({name: entry for name, entry in said.items() if name in kinds})
     if doubt is not None:
         complain(doubt)
-    text = template(kinds) if empty else drafted(file, table, kinds, out, said)
+    text = template(kinds) if empty else drafted(place, kinds, out, said)
     if as_json:
-        known = {name: None if file.suffix.lower() in NAMES_ONLY else kind for name, kind in kinds.items()}
-        print_json({"file": str(file), "columns": known, "codebook" if empty else "plan": text})
+        known = {name: None if _has_names_only(place) else kind for name, kind in kinds.items()}
+        print_json({"file": place.words, "columns": known, "codebook" if empty else "plan": text})
         return
     if out is None:
         say(text.removesuffix("\n"))
@@ -90,25 +91,48 @@ def run(
         raise SchemaError(f"{out} exists already; choose another name, or remove it first")
     write_text(out, text)
     if empty:
-        say(f"wrote {out}: fill in what is public of each column, then: sfumato draft {file} --codebook {out}")
+        say(f"wrote {out}: fill in what is public of each column, then: sfumato draft {place.words} --codebook {out}")
         return
     say(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then: sfumato check {out} and sfumato preview")
 
 
-def drafted(
-    file: Path, table: str | None, kinds: dict[str, str], out: Path | None, said: Mapping[str, Entry] | None = None
-) -> str:
+def drafted(place: Place, kinds: dict[str, str], out: Path | None, said: Mapping[str, Entry] | None = None) -> str:
     """The text of the plan; `said` is what a codebook says of columns."""
-    dataset = stem(file)
-    relative = Path(os.path.relpath(file, out.parent if out is not None else Path()))
+    named = Path(place.table or "" if place.path is None or place.engine == "postgres" else place.path)
+    dataset = stem(named) if place.path is not None and place.engine != "postgres" else named.name.rpartition(".")[2]
+    parts = place.to_record(out.parent if out is not None else Path())
     head = HEAD.format(
-        file=visible(file.name), blank=BLANK, hints=_hints(), format=FORMAT, path=_quoted(relative.as_posix()),
-        dataset=_quoted(dataset), table=f"table = {_quoted(table)}\n" if table else "",
+        file=visible(named.name), blank=BLANK, hints=_hints(), format=FORMAT, dataset=_quoted(dataset),
+        place="".join(f"{name} = {_quoted(part)}\n" for name, part in parts.items()),
     )  # fmt: skip
-    named_only = file.suffix.lower() in NAMES_ONLY
+    named_only = _has_names_only(place)
     known = said or {}
     columns = [_column(name, None if named_only else kind, known.get(name, {})) for name, kind in kinds.items()]
     return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=_quoted(f"{dataset}.ledger"))
+
+
+def _placed(file: str | None, table: str | None, engine: str | None, connection: str | None) -> Place:
+    """The place that the command line names, under the rules of a plan."""
+    if engine not in (None, *ENGINES):
+        raise SchemaError(f"--engine must be one of {', '.join(ENGINES)}, got {engine!r:.40}")
+    try:
+        if connection is not None:
+            must_be_connection(connection, engine)
+        must_be_place(file, engine, table, connection)
+    except ValueError as error:
+        raise SchemaError(f"{'FILE' if connection is None else '--connection'} {error}") from None
+    return placed(Path(), file, table, engine, connection, None)
+
+
+def _types(place: Place) -> dict[str, str]:
+    from sfumato.engines import column_types
+    from sfumato.engines.located import located
+
+    return column_types(located(place), place.name_within)
+
+
+def _has_names_only(place: Place) -> bool:
+    return place.file is not None and place.file.suffix.lower() in NAMES_ONLY
 
 
 def _column(name: str, kind: str | None, entry: Entry) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
@@ -152,7 +153,7 @@ def _plan(path: Path, out: Path | None) -> Plan:
         _must_be_writable(out)
     plan = read_plan(path)
     if out is not None:
-        _must_spare(out, path, plan.table, plan.people, plan.ledger)
+        _must_spare(out, path, *(one.file for one in (plan.table, plan.people) if one is not None), plan.ledger)
     return plan
 
 
@@ -179,13 +180,14 @@ def _replaced(out: Path) -> AbstractContextManager[Path]:
 
 
 def _must_spare(out: Path, *read: Path | None) -> None:
-    """Refuse to write over what is read, or among the files that a pattern stands for: those would be read as data."""
-    for file in read:
-        if file is None:
-            continue
-        among = fnmatchcase(out.name, file.name) and out.parent.resolve() == file.parent.resolve()
-        held = [one for one in (file, *file.parent.glob(file.name)) if one.exists()]
-        if among or (out.exists() and any(out.samefile(one) for one in held)):
+    """Refuse to write over what is read, or among the files of a folder or pattern: those would be read as data."""
+    place = out.resolve()
+    for file in (one for one in read if one is not None):
+        whole = Path(os.path.abspath(file))
+        pattern = "*".join(glob.escape(piece) for piece in str(whole).split("*"))
+        among = fnmatchcase(str(place), pattern) or fnmatchcase(os.path.abspath(out), pattern)
+        within = whole.is_dir() and place.is_relative_to(whole.resolve())
+        if among or within or (out.exists() and file.exists() and out.samefile(file)):
             raise ParameterError(f"--out: {out} would replace or join what is read here; choose another file")
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from sfumato.engines.backends import OWN, configured, executed, isolated, quiet, selected
 from sfumato.engines.coercion import coerced
+from sfumato.engines.files import local
 from sfumato.engines.parquet import read_columns
 from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
@@ -70,7 +71,7 @@ def _trial(backend: BaseBackend) -> ir.Table:
 
 
 def _own(path: Path, backend: BaseBackend) -> ir.Table:
-    return read_columns([path], {"v": pa.float64()}, None, backend)
+    return read_columns(local([path]), {"v": pa.float64()}, None, backend)
 
 
 @cache

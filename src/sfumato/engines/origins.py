@@ -18,6 +18,7 @@ import ibis.expr.operations as ops
 
 from sfumato.engines import parquet, spark
 from sfumato.engines.fields import flat
+from sfumato.engines.files import local
 from sfumato.errors import SchemaError
 from sfumato.spaces.schema import Schema
 
@@ -66,9 +67,9 @@ def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
             continue
         files = _files(leaf, backend)
         if files is not None and leaf is table.op() and schema is not None:
-            return parquet.opened(files, schema, backend)
+            return parquet.opened(local(files), schema, backend)
         if files is not None:
-            replaced[leaf] = parquet.everything(files, backend).op()
+            replaced[leaf] = parquet.everything(local(files), backend).op()
         elif not set(scans := list(_scans(leaf, backend))) <= HELD:
             strange = ", ".join(sorted(set(scans) - HELD)).lower()
             raise SchemaError(

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import ibis
 import ibis.expr.datatypes as dt
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from sfumato.engines.backends import bound, connected, decode, selected
 from sfumato.engines.coercion import check_declared, reads_clock
 from sfumato.engines.fields import found, kind_at, nested, places_of
+from sfumato.engines.files import Files, must_be_apart
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
 from sfumato.spaces.schema import Schema
@@ -37,7 +37,8 @@ __all__ = ["engine_types", "everything", "file_types", "opened", "read_columns",
 Kinds = Mapping[str, pa.DataType]
 
 NOTHING = "CAST(NULL AS VARCHAR)"  # a column of no type
-OPTIONS = "can_have_nan = true, utf8_validation = 'replace', hive_partitioning = false"
+OPTIONS = "can_have_nan = true, utf8_validation = 'replace'"
+PARTITIONED = "hive_partitioning = true, hive_types_autocast = false"
 TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}  # of a day
 FURTHEST = 3_000_000  # days before or after 1970: eight thousand years, beyond every date that can be declared
 
@@ -62,10 +63,12 @@ def to_microseconds(micros: int) -> object:
     """DuckDB's own: the elapsed time of so many microseconds."""
 
 
-def opened(paths: Sequence[Path], schema: Schema, backend: Backend | None = None) -> ir.Table:
+def opened(files: Files, schema: Schema, backend: Backend | None = None) -> ir.Table:
     """The declared columns of files, and their identifiers, as an Ibis table."""
-    kinds = file_types(paths)
+    kinds = file_types(files)
     unit = schema.unit.column if isinstance(schema.unit, Person) else None
+    if unit in files.keys:
+        raise SchemaError(f"{unit!r} identifies persons and is part of the files' paths; store it within the files")
     places = places_of(schema, kinds)
     check_declared(schema, engine_types(kinds) | {name: _engine_type(kind_at(kinds, p)) for name, p in places.items()})
     for path in [*places.values(), *([] if unit is None else [(unit,)])]:
@@ -73,16 +76,16 @@ def opened(paths: Sequence[Path], schema: Schema, backend: Backend | None = None
     held = {name: kind_at(kinds, path) for name, path in places.items()}
     held |= {} if unit is None else {unit: kinds.field(unit).type}
     clocks = {name for name, space in schema.held.items() if reads_clock(space.form)}
-    return read_columns(paths, held, unit, backend, places, clocks)
+    return read_columns(files, held, unit, backend, places, clocks)
 
 
-def everything(paths: Sequence[Path], backend: Backend | None = None) -> ir.Table:
+def everything(files: Files, backend: Backend | None = None) -> ir.Table:
     """Every column that DuckDB reads whatever it holds; for reports, and for expressions of a user's own."""
-    kinds = {field.name: field.type for field in file_types(paths)}
+    kinds = {field.name: field.type for field in file_types(files)}
     plain = {name: kind for name, kind in kinds.items() if _is_plain(kind)}
     for name in plain:
         _must_be_told_apart((name,), pa.schema(kinds))
-    return read_columns(paths, plain, None, backend)
+    return read_columns(files, plain, None, backend)
 
 
 def _must_be_told_apart(path: Sequence[str], held: Iterable[pa.Field]) -> None:
@@ -97,19 +100,22 @@ def _must_be_told_apart(path: Sequence[str], held: Iterable[pa.Field]) -> None:
         held = fields[name] if pa.types.is_struct(fields[name]) else ()
 
 
-def file_types(paths: Sequence[Path]) -> pa.Schema:
-    """The Arrow schema of files, from their footers; several must hold the same."""
-    found = []
-    for path in paths:
-        if not path.is_file():
-            raise SchemaError(f"{path} is no file; Parquet files are read by their names, without patterns")
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            found.append(file.schema_arrow)
-    if len({(held.st_dev, held.st_ino) for held in (path.stat() for path in paths)}) < len(paths):
-        raise SchemaError("a file is named twice, perhaps by a link, and its rows would count twice; name each once")
-    if any(not found[0].equals(other) for other in found):
+def file_types(files: Files) -> pa.Schema:
+    """The Arrow schema of files, from their footers, and the texts in their paths; several must hold the same."""
+    if files.store is None:
+        for path in files.paths:
+            if not path.is_file():
+                raise SchemaError(f"{path} is no file; Parquet files are read by their names, without patterns")
+        must_be_apart(files)
+    found = files.footer(files.paths[0])
+    if any(not found.equals(files.footer(path)) for path in files.paths[1:]):
         raise SchemaError("Parquet files of different types are not read together; store the rows with create_table")
-    return found[0]
+    inside = {name.casefold() for name in found.names}
+    for key in files.keys:
+        if key.casefold() in inside:
+            raise SchemaError(f"{key!r} is a column of the files and part of their paths; rename one")
+        found = found.append(pa.field(key, pa.string()))
+    return found
 
 
 def time_units(path: Path) -> dict[str, str]:
@@ -127,7 +133,7 @@ def engine_types(kinds: pa.Schema) -> dict[str, dt.DataType]:
 
 
 def read_columns(
-    paths: Sequence[Path],
+    files: Files,
     kinds: Kinds,
     unit: str | None,
     backend: Backend | None = None,
@@ -141,19 +147,18 @@ def read_columns(
     """
     backend = connected() if backend is None else backend
     places = {name: (name,) for name in kinds} | dict(places or {})
-    if any(_raw(kind, name == unit) for name, kind in kinds.items()):
-        return _through_arrow(paths, kinds, unit, backend, places, clocks)
-    return _by_duckdb(paths, kinds, backend, places)
+    if files.store is not None or any(_raw(kind, name == unit) for name, kind in kinds.items()):
+        return _through_arrow(files, kinds, unit, backend, places, clocks)
+    return _by_duckdb(files, kinds, backend, places)
 
 
-def _by_duckdb(
-    paths: Sequence[Path], kinds: Kinds, backend: Backend, places: Mapping[str, tuple[str, ...]]
-) -> ir.Table:
+def _by_duckdb(files: Files, kinds: Kinds, backend: Backend, places: Mapping[str, tuple[str, ...]]) -> ir.Table:
     read = {name: NOTHING if pa.types.is_null(kind) else _extracted(places[name]) for name, kind in kinds.items()}
     names = ", ".join(f"{column} AS {_extracted((name,))}" for name, column in read.items())
-    files = ", ".join(_quoted(glob.escape(str(path)), "'") for path in paths)
+    listed = ", ".join(_quoted(glob.escape(str(path)), "'") for path in files.paths)
     types = {name: _engine_type(kind) for name, kind in kinds.items()}
-    return selected(backend, f"SELECT {names} FROM read_parquet([{files}], {OPTIONS})", types)
+    options = f"{OPTIONS}, {PARTITIONED if files.keys else 'hive_partitioning = false'}"
+    return selected(backend, f"SELECT {names} FROM read_parquet([{listed}], {options})", types)
 
 
 def _extracted(path: tuple[str, ...]) -> str:
@@ -164,20 +169,22 @@ def _extracted(path: tuple[str, ...]) -> str:
 
 
 def _through_arrow(
-    paths: Sequence[Path],
+    files: Files,
     kinds: Kinds,
     unit: str | None,
     backend: Backend,
     places: Mapping[str, tuple[str, ...]],
     clocks: Collection[str],
 ) -> ir.Table:
-    raw = {places[name]: _raw(kind, name == unit) or _undecoded(kind) for name, kind in kinds.items()}
+    raw = {
+        places[name]: kind if name in files.keys else _raw(kind, name == unit) or _undecoded(kind)
+        for name, kind in kinds.items()
+    }
     held = pa.schema(list(nested(raw)))
-    reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
-    files = bound(ibis.memtable(ds.dataset([str(path) for path in paths], held, reading)), backend)
-    return files.select(
+    rows = bound(ibis.memtable(files.dataset(held)), backend)
+    return rows.select(
         **{
-            name: files[name] if name == unit else _typed(found(files, places[name]), kind, name in clocks)
+            name: rows[name] if name == unit else _typed(found(rows, places[name]), kind, name in clocks)
             for name, kind in kinds.items()
         }
     )

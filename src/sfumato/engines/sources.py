@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
 
 import ibis
+import pyarrow as pa
 
 from sfumato import arguments
 from sfumato.engines import frames, parquet, spark, text
 from sfumato.engines.backends import connected, executed, quiet
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
+from sfumato.engines.files import PARQUET, Files, files_of, local, must_be_apart
 from sfumato.engines.joining import joined, of_events, of_people
 from sfumato.engines.origins import based
+from sfumato.engines.servers import SERVERS, on_server
 from sfumato.engines.table import Table
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row
 from sfumato.spaces import Space
 from sfumato.spaces.derived import Derived
-from sfumato.spaces.schema import Schema, is_pattern, named_after
+from sfumato.spaces.schema import Schema, named_after
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from ibis.backends import BaseBackend
 
 __all__ = ["column_types", "open_source", "read"]
 
 DATABASES = (".duckdb", ".ddb", ".db")
-PARQUET = (".parquet", ".pq")
-SERVERS = ("postgresql://", "postgres://")
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
 
 
@@ -56,10 +54,11 @@ def read(
 ) -> Table:
     """A sensitive table from a file, a data frame or an Ibis table, behind its public schema.
 
-    `source`: a CSV, TSV, Parquet or DuckDB file (with `table` naming the table inside), several Parquet files of the
-    same columns (a list, or a pattern such as "months/*.parquet"), a pandas, polars or Arrow frame, the address of a
-    PostgreSQL server such as "postgresql://reader@host/database" (with `table`), or any Ibis table on DuckDB, Spark or
-    PostgreSQL.
+    `source`: a CSV, TSV, Parquet or DuckDB file (with `table` naming the table inside); a folder of Parquet files,
+    whose partitions (`month=3/...`) are columns; several files of the same columns (a list, or a pattern such as
+    "months/*.parquet"); the address of such a file or folder in an object store ("s3://bucket/people"); a pandas,
+    polars (also lazy), Spark or Arrow frame; the address of a PostgreSQL server such as
+    "postgresql://reader@host/database" (with `table`); or any Ibis table on DuckDB, Spark or PostgreSQL.
     `unit`: the column that identifies a person, with at most `rows` rows each; without it a row is protected.
     `adjacency`: "add-remove" (the default) or "replace": what neighboring tables differ in.
     `size`: the public number of units; under replacement the number of rows, which is compared with the table.
@@ -111,82 +110,79 @@ def open_source(source: object, table: str | None = None, schema: Schema | None 
         with quiet():
             return based(spark.named(source), schema)
     if isinstance(source, str) and source.startswith(SERVERS):
-        return based(_on_server(source, table), schema)
-    paths = _paths(source)
-    if not paths:
+        return based(on_server(source, table), schema)
+    files = files_of(source)
+    if files is None:
         return _frame(source, schema)
-    kinds = [_kind(path) for path in paths]
-    if len(paths) > 1 and not set(kinds) <= set(PARQUET):
-        raise SchemaError("several files are read together if all are Parquet; store the rows of others in one table")
-    opened = _opened(paths, kinds[0], table, schema)
+    kind = _kind(files)
+    opened = _opened(files, kind, table, schema)
     if opened is None:  # raised out here, so that the engine's own error is not its context
-        raise _unreadable(paths[0], kinds[0])
+        raise _unreadable(files, kind)
     return opened
 
 
-def _paths(source: object) -> list[Path]:
-    """The files that a path, a pattern such as months/*.parquet or a list of paths names; none where it is no such."""
-    if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
-        return [path for one in source for path in _paths(one)]
-    if not isinstance(source, str | Path):
-        return []
-    path = arguments.path("source", source)
-    if path.is_file() or not is_pattern(path):
-        return [path]
-    found = sorted(path.parent.glob(path.name))
-    if not found:
-        raise SchemaError(f"no file matches {path}; check the pattern")
-    return found
+def _kind(files: Files) -> str:
+    """The ending that says how files are read."""
+    if files.keys or files.folder is not None:
+        return PARQUET[0]
+    for path in files.paths if files.store is None else ():
+        if not path.is_file():
+            raise SchemaError(f"there is no file {path}; check the path")
+    endings = [path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
+               for path in files.paths]  # fmt: skip
+    known = [*text.SEPARATORS, *PARQUET, *DATABASES] if files.store is None else PARQUET
+    if not set(endings) <= set(known):
+        raise SchemaError(
+            f"{files.name} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame"
+            if files.store is None
+            else f"{files.name}: of an object store Parquet files are read; use .parquet, or download the file"
+        )
+    if len(endings) > 1 and not (set(endings) <= set(PARQUET) or set(endings) <= set(text.SEPARATORS)):
+        raise SchemaError("several files are read together if all are Parquet, or all text; store others in one table")
+    return endings[0]
 
 
-def _kind(path: Path) -> str:
-    """The ending that says how a file is read."""
-    if not path.is_file():
-        raise SchemaError(f"there is no file {path}; check the path")
-    kind = path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
-    if kind not in (*text.SEPARATORS, *PARQUET, *DATABASES):
-        raise SchemaError(f"{path} has no known ending; use .csv, .tsv, .parquet, .duckdb, or pass a data frame")
-    return kind
+def _unreadable(files: Files, kind: str) -> SchemaError:
+    return SchemaError(f"{files.name} cannot be read as a {kind} file; check that it is complete and readable")
 
 
-def _unreadable(path: Path, kind: str) -> SchemaError:
-    return SchemaError(f"{path} cannot be read as a {kind} file; check that it is complete and readable")
-
-
-def _opened(paths: list[Path], kind: str, table: str | None, schema: Schema | None) -> ibis.Table | None:
-    path = paths[0]
+def _opened(files: Files, kind: str, table: str | None, schema: Schema | None) -> ibis.Table | None:
     try:
         with quiet():
             if kind in text.SEPARATORS:
-                wanted = (
-                    {name: name for name in text.names(path, text.SEPARATORS[kind])}
-                    if schema is None
-                    else _stored(schema)
-                )
-                joined = schema is not None and schema.quoted_lines
-                return _loaded(text.batches(path, text.SEPARATORS[kind], wanted, joined))
+                must_be_apart(files)
+                return _loaded(_lines(path, schema) for path in files.paths)
             if kind in PARQUET:
-                return parquet.everything(paths) if schema is None else _whole(parquet.opened(paths, schema), schema)
-            return _whole(_database(path, table, schema), schema)
+                return parquet.everything(files) if schema is None else _whole(parquet.opened(files, schema), schema)
+            return _whole(_database(files.paths[0], table, schema), schema)
     except SchemaError:
         raise
     except Exception:
         return None
 
 
-def column_types(source: str | Path, table: str | None = None) -> dict[str, str]:
+def _lines(path: Path, schema: Schema | None) -> pa.RecordBatchReader:
+    """The declared columns of a text file, or all of them, as texts."""
+    separator = text.SEPARATORS[_kind(local([path]))]
+    wanted = {name: name for name in text.names(path, separator)} if schema is None else _stored(schema)
+    return text.batches(path, separator, wanted, schema is not None and schema.quoted_lines)
+
+
+def column_types(source: object, table: str | None = None) -> dict[str, str]:
     """Column names and types, never values; a text file knows names only."""
-    paths = _paths(source)
-    path, kind = paths[0], _kind(paths[0])
+    files = files_of(source)
+    if files is None:
+        return {name: str(kind) for name, kind in open_source(source, table).schema().items()}
+    kind = _kind(files)
     if kind in text.SEPARATORS:
         with contextlib.suppress(OSError, EOFError, zlib.error):
-            return dict.fromkeys(text.names(path, text.SEPARATORS[kind]), "string")
-        raise _unreadable(path, kind)
+            return dict.fromkeys(text.names(files.paths[0], text.SEPARATORS[kind]), "string")
+        raise _unreadable(files, kind)
     if kind in PARQUET:
-        with contextlib.suppress(Exception):
-            return {name: str(kind) for name, kind in parquet.engine_types(parquet.file_types(paths)).items()}
-        raise _unreadable(path, kind)
-    held = open_source(path, table).schema()
+        with contextlib.suppress(pa.ArrowException, OSError):
+            return {name: str(kind) for name, kind in parquet.engine_types(parquet.file_types(files)).items()}
+        raise _unreadable(files, kind)
+    held = open_source(files.paths[0], table).schema()
     return {name: str(kind) for name, kind in held.items()}
 
 
@@ -263,34 +259,15 @@ def _whole(table: ibis.Table, schema: Schema | None) -> ibis.Table:
     return table
 
 
-def _loaded(rows: pa.Table | pa.RecordBatchReader) -> ibis.Table:
-    """A table of our own with these rows, read to their end: what is damaged is found here."""
+def _loaded(parts: Iterable[pa.Table | pa.RecordBatchReader]) -> ibis.Table:
+    """A table of our own with all these rows, read to their end: what is damaged is found here."""
     connection = connected()
-    connection.con.register("rows_of_source", rows)
-    connection.con.execute("CREATE TABLE source AS SELECT * FROM rows_of_source")
-    connection.con.unregister("rows_of_source")
+    for place, rows in enumerate(parts):
+        connection.con.register("rows_of_source", rows)
+        added = "INSERT INTO source" if place else "CREATE TABLE source AS"
+        connection.con.execute(f"{added} SELECT * FROM rows_of_source")
+        connection.con.unregister("rows_of_source")
     return connection.table("source")
-
-
-def _on_server(address: str, table: str | None) -> ibis.Table:
-    """A table of a PostgreSQL server; errors name neither the address, which may hold a password, nor a value."""
-    if table is None:
-        raise SchemaError("which table of the PostgreSQL server? name it with table=, such as table='people'")
-    *place, name = table.split(".")
-    if importlib.util.find_spec("psycopg") is None:
-        raise SchemaError("PostgreSQL needs the extra `postgres`: pip install 'sfumato[postgres]'")
-    try:
-        backend = ibis.connect(address)
-    except Exception:
-        backend = None
-    if backend is None:
-        raise SchemaError("the PostgreSQL server does not let us in; check the address, the database and the role")
-    finalize(backend, backend.con.close)
-    try:
-        return backend.table(name, database=place[0] if place else None)
-    except Exception:
-        backend.disconnect()
-    raise SchemaError(f"there is no table {table!r} that this role may read; name it as table or schema.table")
 
 
 def _database(path: Path, table: str | None, schema: Schema | None) -> ibis.Table:
@@ -321,7 +298,7 @@ def _frame(source: object, schema: Schema | None) -> ibis.Table:
         with quiet():
             found = frames.arrow_table(source, wanted, {} if schema is None else schema.paths)
             if found is not None:
-                return _loaded(found)
+                return _loaded([found])
         failed = False
     except SchemaError:
         raise

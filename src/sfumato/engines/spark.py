@@ -14,7 +14,7 @@ import importlib.util
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import uuid4
-from weakref import finalize
+from weakref import WeakKeyDictionary, finalize
 
 import ibis
 import pyarrow as pa
@@ -39,19 +39,25 @@ CHANCE = (
 )
 
 
+_known: WeakKeyDictionary[SparkSession, Backend] = WeakKeyDictionary()  # one connection for all frames of a session
+
+
 def is_frame(source: object) -> TypeGuard[DataFrame]:
     """Whether it is a Spark DataFrame; the package need not be installed."""
     return any((k.__module__.partition(".")[0], k.__name__) == ("pyspark", "DataFrame") for k in type(source).__mro__)
 
 
 def named(frame: DataFrame) -> ir.Table:
-    """A Spark DataFrame as an Ibis table: a temporary view over its plan, which ends with the connection."""
+    """A Spark DataFrame as an Ibis table: a temporary view over its plan, which ends with the table."""
     _must_be_classic(frame)
     name = f"sfumato_{uuid4().hex}"
     frame.createOrReplaceTempView(name)
-    backend = ibis.pyspark.connect(frame.sparkSession)
-    finalize(backend, _dropped, frame.sparkSession, name)
-    return backend.table(name)
+    session = frame.sparkSession
+    if session not in _known:
+        _known[session] = ibis.pyspark.connect(session)
+    table = _known[session].table(name)
+    finalize(table.op(), _dropped, session, name)
+    return table
 
 
 def started() -> SparkSession:

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from sfumato.plans.places import must_be_connection, must_be_place
 from sfumato.privacy.guarantees import Guarantee, guarantee_of
 from sfumato.privacy.parts import must_be_positive
 from sfumato.queries import Query
@@ -14,8 +25,8 @@ from sfumato.queries.kinds import grouped
 from sfumato.queries.query import must_be_known
 
 __all__ = [
-    "FORMAT", "FORMER", "Amount", "BudgetSection", "Document", "LedgerSection", "PersonSection", "ReleaseSection",
-    "TableSection",
+    "FORMAT", "FORMER", "Amount", "BudgetSection", "Document", "LedgerSection", "PeopleSection", "PersonSection",
+    "ReleaseSection", "TableSection",
 ]  # fmt: skip
 
 FORMAT = "sfumato-plan/2"
@@ -59,22 +70,45 @@ class PersonSection(Section):
 
 
 class TableSection(Section):
-    """The file, and who is protected."""
+    """The file, or the table of another engine, and who is protected."""
 
-    path: Text
-    unit: Literal["row"] | PersonSection
+    engine: Literal["spark", "postgres"] | None = None
     table: Text | None = None
+    connection: Text | None = Field(default=None, validate_default=True)
+    path: Text | None = Field(default=None, validate_default=True)
+    unit: Literal["row"] | PersonSection
     dataset: Text | None = None
     adjacency: Text = "add-remove"
     size: StrictInt | None = None
     version: Text | None = None
     quoted_lines: StrictBool = False
 
+    @field_validator("connection")
+    @classmethod
+    def _named(cls, connection: str | None, info: ValidationInfo) -> str | None:
+        if connection is not None:
+            must_be_connection(connection, info.data.get("engine"))
+        return connection
+
+    @field_validator("path")
+    @classmethod
+    def _placed(cls, path: str | None, info: ValidationInfo) -> str | None:
+        held = (info.data.get(name) for name in ("engine", "table", "connection"))
+        must_be_place(path, *held)
+        return path
+
 
 class PeopleSection(Section):
-    """The file that holds one line a person, beside that of the events."""
+    """The table that holds one line a person, beside that of the events: a file, or one of the same engine."""
 
-    path: Text
+    path: Text | None = None
+    table: Text | None = None
+
+    @model_validator(mode="after")
+    def _either(self) -> PeopleSection:
+        if (self.path is None) == (self.table is None):
+            raise ValueError('says where the table of people is: path = "FILE", or table = "NAME" of the same engine')
+        return self
 
 
 class Amount(Section):
@@ -182,6 +216,8 @@ class Document(Section):
     def _people_have_attributes(self) -> Document:
         if (self.people is None) != (not self.attributes):
             raise ValueError("[people] says where the table of people is, and [attributes.NAME] what of it is declared")
+        if self.people is not None and self.people.table is not None and self.table.engine is None:
+            raise ValueError("[people] has a table of its own only beside engine = ... in [table]; name its file: path")
         return self
 
     @model_validator(mode="after")
@@ -195,7 +231,7 @@ class Document(Section):
                 raise ValueError(f"derived columns (from) are not known in {FORMER}; write format = {FORMAT!r}")
             if self.allow:
                 raise ValueError(f"allow is not known in {FORMER}; write format = {FORMAT!r}")
-            for name in ("version", "quoted_lines"):
+            for name in ("version", "quoted_lines", "engine"):
                 if getattr(self.table, name):
                     raise ValueError(f"table.{name} is not known in {FORMER}; write format = {FORMAT!r}")
             if any(release.mechanism for release in self.release):

@@ -53,7 +53,6 @@ def _place(path: tuple[Any, ...], record: Mapping[str, Any]) -> str:
 _FIXES = {
     "table": "add a [table] part with path and unit",
     "table.unit": 'write unit = "row" if each row is protected, or unit = { column = "person_id", rows = 1 }',
-    "table.path": 'add path = "FILE", relative to the plan',
     "columns": "declare each column that is used as [columns.NAME] with its type and bounds",
     "budget": "add [budget] with epsilon, epsilon and delta, or rho",
     "release": "add at least one [[release]] with query and spend",

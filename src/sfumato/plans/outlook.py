@@ -229,9 +229,11 @@ def opened(plan: Plan, table: Table | None = None) -> Session:
 def opened_table(plan: Plan) -> Table:
     """The table of a plan, behind its schema."""
     from sfumato.engines import read
+    from sfumato.engines.located import located
 
     try:
-        return read(plan.table, schema=plan.schema, table=plan.table_name, people=plan.people)
+        source, people = located(plan.table), None if plan.people is None else located(plan.people)
+        return read(source, schema=plan.schema, table=plan.table.name_within, people=people)
     except SfumatoError as error:
         raise SchemaError(f"{plan.path}: table: {error}") from None
 

@@ -19,8 +19,17 @@ from sfumato import arguments
 from sfumato.cards import Card, Shown
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.ledger.names import versioned
-from sfumato.plans.document import FORMAT, FORMER, BudgetSection, Document, ReleaseSection
+from sfumato.plans.document import (
+    FORMAT,
+    FORMER,
+    BudgetSection,
+    Document,
+    PeopleSection,
+    ReleaseSection,
+    TableSection,
+)
 from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen, unpaid
+from sfumato.plans.places import Place, placed
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
@@ -72,8 +81,7 @@ class Plan(Shown):
     """A checked plan.  Paths are resolved against the plan's own directory."""
 
     path: Path
-    table: Path
-    table_name: str | None
+    table: Place
     schema: Schema
     budget: Guarantee
     ledger: Path
@@ -81,7 +89,7 @@ class Plan(Shown):
     releases: tuple[PlannedRelease, ...]
     split: bool = False  # whether releases without a spend share in the budget
     total: Guarantee | None = None  # what all of them may cost together, where that is not the budget
-    people: Path | None = None  # the table of people, where the other one holds events
+    people: Place | None = None  # the table of people, where the other one holds events
     adding_up: frozenset[str] = frozenset()  # the releases that are also written as whole numbers that add up
 
     def __repr__(self) -> str:
@@ -91,7 +99,7 @@ class Plan(Shown):
         """What is published of what, and at what cost."""
         rows = [(visible(one.name), visible(one.query.name), one.priced) for one in self.releases]
         facts = {
-            "table": visible(str(self.table)),
+            "table": visible(self.table.words),
             "protects": self.schema.words(),
             "budget": self.budget.words().format(unit=self.schema.words()),
             "ledger": visible(str(self.ledger)),
@@ -155,12 +163,12 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     unit = schema["unit"] or "row"
     named = ("dataset", "version", "adjacency", "size", "quoted_lines")
     kept: dict[str, Any] = {name: schema[name] for name in named if name in schema}
-    table: dict[str, Any] = {**kept, "unit": unit, "table": plan.table_name}
-    people = {} if plan.people is None else {"path": os.path.relpath(plan.people, place.parent)}
+    table: dict[str, Any] = {**kept, "unit": unit}
+    people = {} if plan.people is None else plan.people.to_record(place.parent, ("path", "table"))
     held = {name: schema["columns"][name] for name in plan.schema.people} if people else {}
     record: dict[str, Any] = {
         "format": FORMAT,
-        "table": {"path": os.path.relpath(plan.table, place.parent)} | table,
+        "table": plan.table.to_record(place.parent) | table,
         "columns": {name: space for name, space in schema["columns"].items() if name not in held}
         | schema.get("derived", {}),
         **({"people": people, "attributes": held} if people else {}),
@@ -235,8 +243,7 @@ def _checked(place: Path, document: Document) -> Plan:
     table, kept = document.table, document.ledger.path if document.ledger else f"{schema.dataset}.ledger"
     return Plan(
         path=place,
-        table=_at(place, "table.path", lambda: _file(place, table.path, schema)),
-        table_name=table.table,
+        table=_at(place, "table.path", lambda: _place(place, table, schema.version)),
         schema=schema,
         budget=budget,
         ledger=_at(place, "ledger.path", lambda: arguments.path("path", place.parent / kept)),
@@ -246,16 +253,20 @@ def _checked(place: Path, document: Document) -> Plan:
         total=total,
         people=None
         if document.people is None
-        else _at(place, "people.path", lambda path=document.people.path: _file(place, path, schema)),
+        else _at(place, "people.path", lambda held=document.people: _people(place, held, table, schema.version)),
         adding_up=frozenset(adding_up),
     )
 
 
-def _file(place: Path, written: str, schema: Schema) -> Path:
-    """A table's file; `{version}` in its name is the table's version."""
-    if "{version}" in written and schema.version is None:
-        raise SchemaError("the path holds {version}; say which with version = ... in [table], or with --version")
-    return arguments.path("path", place.parent / written.replace("{version}", schema.version or ""))
+def _place(place: Path, table: TableSection, version: str | None) -> Place:
+    return placed(place.parent, table.path, table.table, table.engine, table.connection, version)
+
+
+def _people(place: Path, people: PeopleSection, table: TableSection, version: str | None) -> Place:
+    """The table of people: of the same engine, but for files beside a server."""
+    server = table.engine == "postgres" and people.table is not None
+    engine = table.engine if server or table.engine == "spark" else None
+    return placed(place.parent, people.path, people.table, engine, table.connection if server else None, version)
 
 
 def _release(
@@ -303,7 +314,7 @@ def _schema(place: Path, document: Document) -> Schema:
         _at(place, f"columns.{name}", lambda name=name, space=space: space_from(space, name))
     stored = {name: described for name, described in document.columns.items() if "from" not in described}
     record = {
-        "dataset": table.dataset or _at(place, "table.dataset", lambda: _dataset(table.path)),
+        "dataset": table.dataset or _at(place, "table.dataset", lambda: _dataset(table)),
         "unit": None if table.unit == "row" else {"column": table.unit.column, "rows": table.unit.rows},
         "adjacency": table.adjacency,
         "size": table.size,
@@ -319,10 +330,12 @@ def _schema(place: Path, document: Document) -> Schema:
     return schema
 
 
-def _dataset(path: str) -> str:
-    if "{version}" in path:
+def _dataset(table: TableSection) -> str:
+    if table.path is None or table.engine == "postgres":
+        raise SchemaError("the table is no file, whose name it could have: say dataset = ..., a name for its ledger")
+    if "{version}" in table.path:
         raise SchemaError("the path holds {version}, so that each version is another file: say dataset = ...")
-    return named_after(Path(path))
+    return named_after(Path(table.path))
 
 
 def _must_have_bounds(place: Path, name: str, described: Mapping[str, Any]) -> None:

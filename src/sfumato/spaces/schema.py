@@ -307,8 +307,8 @@ def stem(file: Path) -> str:
 
 
 def is_pattern(file: Path) -> bool:
-    """Whether a path may name several files, such as months/*.parquet; the pattern is in its last part."""
-    return "*" in file.name
+    """Whether a path may name several files, such as months/*.parquet."""
+    return "*" in str(file)
 
 
 def named_after(file: Path) -> str:

@@ -1,0 +1,182 @@
+"""Which files a source names: one, several, a folder with partitions, or those of an object store.
+
+A path that exists is that path, whatever its name holds.  Of other paths `*` stands for any characters within a part;
+no other character is special.  A folder is all the Parquet files below it; parts of their paths such as `month=2026-11`
+are columns, whose values are texts and are read as the schema declares.  An address such as `s3://bucket/people` is a
+file or a folder there, read with the credentials that the environment has for it.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.fs as stores
+import pyarrow.parquet as pq
+
+from sfumato import arguments
+from sfumato.errors import SchemaError
+
+__all__ = ["PARQUET", "STORES", "Files", "files_of", "is_address", "local", "must_be_apart"]
+
+PARQUET = (".parquet", ".pq")
+STORES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "file")  # that Arrow reads
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files that are one table: their paths in a store (this machine's, if none), and the columns in those paths."""
+
+    paths: tuple[Path, ...]
+    keys: tuple[str, ...] = ()
+    folder: Path | None = None
+    store: stores.FileSystem | None = None
+    name: str = ""  # as it was given
+
+    def footer(self, path: Path) -> pa.Schema:
+        """The Arrow schema of one of them."""
+        with pq.ParquetFile(str(path), coerce_int96_timestamp_unit="us", filesystem=self.store) as file:
+            return file.schema_arrow
+
+    def dataset(self, held: pa.Schema) -> ds.Dataset:
+        """Their columns as Arrow reads them, those of the paths included."""
+        reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
+        kept = [held.field(key) for key in self.keys if key in held.names]
+        parts = ds.partitioning(pa.schema(kept), flavor="hive") if kept else None
+        names = [str(path) for path in self.paths]
+        return ds.dataset(
+            names, held, reading, self.store, parts, partition_base_dir=str(self.folder) if kept else None
+        )
+
+
+def local(paths: Sequence[Path]) -> Files:
+    """Files of this machine."""
+    return Files(tuple(paths), name=str(paths[0]) if paths else "")
+
+
+def must_be_apart(files: Files) -> None:
+    """Refuse a file that is named twice."""
+    if len({(held.st_dev, held.st_ino) for held in (path.stat() for path in files.paths)}) < len(files.paths):
+        raise SchemaError("a file is named twice, perhaps by a link, and its rows would count twice; name each once")
+
+
+def is_address(source: object) -> bool:
+    """Whether a text is the address of a store, such as s3://bucket/people.parquet."""
+    return isinstance(source, str) and "://" in source
+
+
+def files_of(source: object) -> Files | None:
+    """The files that a path, a pattern, a folder, an address or a list of paths names; None where it is none of these.
+
+    What is refused is refused by names alone.
+    """
+    if isinstance(source, list | tuple) and source and all(isinstance(one, str | Path) for one in source):
+        if any(is_address(one) for one in source):
+            raise SchemaError("a list names files of this machine; of an object store name the folder that holds them")
+        every = [one for each in source for one in _expanded(arguments.path("source", each))]
+        if any(path.is_dir() for path in every):
+            raise SchemaError("a list names files; a folder is read by itself: pass its path alone")
+        return local(every)
+    if is_address(source):
+        return _stored(str(source))
+    if not isinstance(source, str | Path):
+        return None
+    path = arguments.path("source", source)
+    found = _expanded(path)
+    if len(found) == 1 and found[0].is_dir():
+        below = [one for one in sorted(found[0].rglob("*")) if one.is_file() and _shown(one.relative_to(found[0]))]
+        return _folder(found[0], below, None, str(source))
+    if len(found) > 1 and any(one.is_dir() for one in found):
+        raise SchemaError(f"{path} matches folders; name one of them, or the files within: */*.parquet")
+    return Files(tuple(found), name=str(source))
+
+
+def _expanded(path: Path) -> list[Path]:
+    """The path itself, or what a pattern matches; a part that exists as it is written is no pattern."""
+    if path.exists() or "*" not in str(path):
+        return [path]
+    found = [Path(path.anchor)] if path.anchor else [Path()]
+    for part in path.parts[1:] if path.anchor else path.parts:
+        found = [one for base in found for one in _matching(base, part)]
+    if not found:
+        raise SchemaError(f"no file matches {path}; check the pattern")
+    return sorted(found)
+
+
+def _matching(base: Path, part: str) -> list[Path]:
+    if "*" not in part or (base / part).exists():
+        return [base / part] if (base / part).exists() else []
+    return list(base.glob("*".join(glob.escape(piece) for piece in part.split("*")))) if base.is_dir() else []
+
+
+def _folder(folder: Path, below: Sequence[Path], store: stores.FileSystem | None, name: str) -> Files:
+    """All files below a folder as one table, with the columns that their paths name."""
+    if not below:
+        raise SchemaError(f"{name} holds no Parquet file; name the folder that does")
+    if any(path.suffix.lower() not in PARQUET for path in below):
+        raise SchemaError(
+            f"{name} holds files that are not Parquet, whose rows would be left out; move them away, or pass the files "
+            "by a pattern such as FOLDER/*.parquet"
+        )
+    keys = [_keys(path.relative_to(folder).parent.parts, name) for path in below]
+    if len(set(keys)) > 1:
+        raise SchemaError(f"the files in {name} lie in folders of different columns; let all be as key=value/key=value")
+    above = [part.partition("=")[0].casefold() for part in folder.parts if "=" in part]
+    if len({key.casefold() for key in keys[0]}) < len(keys[0]) or any(key.casefold() in above for key in keys[0]):
+        raise SchemaError(f"the paths below {name} name a column twice; rename one of the folders")
+    return Files(tuple(below), keys[0], folder, store, name)
+
+
+def _keys(parts: Sequence[str], name: str) -> tuple[str, ...]:
+    keys = tuple(part.partition("=")[0] for part in parts if "=" in part)
+    if keys and len(keys) < len(parts):
+        raise SchemaError(f"the files in {name} lie in folders of different columns; let all be as key=value/key=value")
+    return keys
+
+
+def _shown(path: PurePosixPath | Path) -> bool:
+    """Whether no part of a path is hidden: marks of writers, such as _SUCCESS, are no data."""
+    return not any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _stored(address: str) -> Files:
+    """The file or folder of an object store; what goes wrong there is not repeated, since it may name credentials."""
+    scheme = address.partition("://")[0].lower()
+    if scheme not in STORES:
+        raise SchemaError(
+            f"addresses that begin with {scheme}:// are not read; known are {', '.join(f'{one}://' for one in STORES)}"
+            " and, for servers, postgresql://. Download the file, or mount its store as a folder"
+        )
+    parts = urlsplit(address)
+    if parts.password or (parts.username and scheme != "abfs" and scheme != "abfss"):
+        raise SchemaError("an address with a password or key is refused; put the credentials into the environment")
+    found = _looked_up(address)
+    if found is None:
+        raise SchemaError(
+            f"{address} cannot be read; check the address, and that the environment holds credentials for it (such as "
+            "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or GOOGLE_APPLICATION_CREDENTIALS)"
+        )
+    store, place, below = found
+    return Files((place,), store=store, name=address) if below is None else _folder(place, below, store, address)
+
+
+def _looked_up(address: str) -> tuple[stores.FileSystem, Path, list[Path] | None] | None:
+    """The store, the place in it and, of a folder, the files below; None if anything failed."""
+    try:
+        store, place = stores.FileSystem.from_uri(address)
+        is_file = store.get_file_info(place).type == stores.FileType.File
+        return store, Path(place), None if is_file else list(_below(store, place))
+    except Exception:
+        return None
+
+
+def _below(store: stores.FileSystem, place: str) -> Iterator[Path]:
+    for one in sorted(store.get_file_info(stores.FileSelector(place, recursive=True)), key=lambda one: one.path):
+        path = Path(one.path)
+        if one.is_file and _shown(path.relative_to(place)):
+            yield path

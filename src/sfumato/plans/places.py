@@ -1,0 +1,104 @@
+"""Where a plan's tables are: a file, a folder, an object store, or a table of Spark or of a PostgreSQL server.
+
+A plan is public, so it holds no password: the address of a server that asks for one is kept in an environment variable,
+which the plan names.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from sfumato import arguments
+from sfumato.errors import SchemaError
+
+__all__ = ["Place", "must_be_connection", "must_be_place", "placed"]
+
+SERVERS = ("postgresql://", "postgres://")
+KEPT = 'connection = "NAME", where the environment variable NAME holds the address of the server'
+VERSION = "{version}"
+SECRETS = {"password", "secret_key", "access_key"}
+PARTS = ("engine", "connection", "path", "table")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A table: by the path of its file or the address of its store, by its name within an engine, or both."""
+
+    path: Path | str | None = None
+    table: str | None = None
+    engine: str | None = None  # "spark", "postgres", or DuckDB within this process
+    connection: str | None = None  # the environment variable that holds a server's address
+
+    @property
+    def file(self) -> Path | None:
+        """What of this machine is read, where it is a path."""
+        return self.path if isinstance(self.path, Path) else None
+
+    @property
+    def name_within(self) -> str | None:
+        """The table within a file."""
+        return self.table if self.engine is None else None
+
+    @property
+    def words(self) -> str:
+        """Where it is, in a few words."""
+        named = " in ".join(str(one) for one in (self.table if self.engine else None, self.path) if one is not None)
+        return named if self.engine is None else f"{named} on {self.engine}"
+
+    def to_record(self, folder: Path, parts: tuple[str, ...] = PARTS) -> dict[str, str]:
+        """As a plan in that folder says it."""
+        path = Path(os.path.relpath(self.path, folder)).as_posix() if isinstance(self.path, Path) else self.path
+        said = {"engine": self.engine, "connection": self.connection, "path": path, "table": self.table}
+        return {name: value for name in parts if (value := said[name]) is not None}
+
+
+def placed(
+    folder: Path, path: str | None, table: str | None, engine: str | None, connection: str | None, version: str | None
+) -> Place:
+    """The place that a plan in a folder says; `{version}` in a path or name is the table's version."""
+    if any(VERSION in written for written in (path, table) if written is not None) and version is None:
+        raise SchemaError("the path holds {version}; say which with version = ... in [table], or with --version")
+    named = None if table is None else table.replace(VERSION, version or "")
+    if path is None:
+        return Place(None, named, engine, connection)
+    written = path.replace(VERSION, version or "")
+    whole = written if "://" in written else arguments.path("path", folder / written)
+    return Place(whole, named, engine, connection)
+
+
+def must_be_connection(connection: str, engine: str | None) -> None:
+    """Refuse what names no environment variable, such as an address itself."""
+    if engine != "postgres":
+        raise ValueError('stands beside engine = "postgres"; Spark finds its cluster by its own configuration')
+    if not (connection.isascii() and connection.replace("_", "").isalnum() and not connection[0].isdigit()):
+        raise ValueError(f"is the name of an environment variable, never an address or a password: {KEPT}")
+
+
+def must_be_place(path: str | None, engine: str | None, table: str | None, connection: str | None) -> None:
+    """Refuse places that name nothing, or two things, or a password."""
+    if path is not None and "://" in path:
+        _must_be_open(path)
+    if engine is None and path is None:
+        raise ValueError('is missing; add path = "FILE", relative to the plan, or engine = ... with table = ...')
+    if engine is None and str(path).startswith(SERVERS):
+        raise ValueError(f'is the address of a server: write engine = "postgres", table = "NAME" and {KEPT}')
+    if engine == "spark" and (path is None) == (table is None):
+        raise ValueError('says which Parquet files Spark reads, and table = "NAME" one of its catalogue: give one')
+    if engine == "postgres" and (table is None or (path is None) == (connection is None)):
+        raise ValueError(f'is not how a server is named: write table = "NAME" and {KEPT}')
+    if engine == "postgres" and path is not None and not path.startswith(SERVERS):
+        raise ValueError(f"must be an address such as postgresql://reader@host/database; or write {KEPT}")
+
+
+def _must_be_open(address: str) -> None:
+    """Refuse an address that holds a secret; it is not repeated."""
+    try:
+        parts = urlsplit(address)
+        secret = parts.password is not None or not SECRETS.isdisjoint(parse_qs(parts.query))
+    except ValueError:
+        secret = True
+    if secret:
+        raise ValueError(f"holds a password, and a plan is public: take it out, and write {KEPT}")

@@ -1,0 +1,178 @@
+"""Plans whose tables are Spark's or a server's, through the command line: the same files, and no secret anywhere."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.cli import main
+from sfumato.plans import read_plan, write_plan
+
+ROWS = pa.table({"age": [float(20 + i % 50) for i in range(400)], "state": ["CA", "NY"] * 200,
+                 "id": list(range(400))})  # fmt: skip
+SPARK = 'engine = "spark"\npath = "people"'
+SERVER = 'engine = "postgres"\nconnection = "PEOPLE_SERVER"\ntable = "public.people"'
+PLAN = """
+format = "sfumato-plan/2"
+
+[table]
+{place}
+dataset = "people"
+unit = "row"
+
+[columns]
+age = {{ type = "integers", low = 0, high = 120 }}
+state = {{ type = "categories", values = ["CA", "NY"] }}
+
+[budget]
+epsilon = 300.0
+delta = 1e-6
+
+[[release]]
+name = "mean age by state"
+query = "mean"
+column = "age"
+by = "state"
+spend = {{ epsilon = 100.0 }}
+"""
+WHOLE = ["--epsilon", "50", "--delta", "1e-7", "--rows", "200"]
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command; its exit code and output."""
+
+    def called(*words):
+        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return ended.value.code or 0, said.out, said.err
+
+    return called
+
+
+def written(folder, place):
+    path = folder / "people.toml"
+    path.write_text(PLAN.format(place=place))
+    return path
+
+
+def published(folder):
+    """The mean ages of a published plan."""
+    release = sf.load(folder / "releases" / "mean-age-by-state.json")
+    return [float(value) for value in release.to_pandas()["estimate"]]
+
+
+# what needs no engine
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ('engine = "postgres"\npath = "postgresql://me:hush@host/db"\ntable = "t"', "table.path holds a password"),
+        (
+            'engine = "postgres"\npath = "postgresql://host/db?password=hush"\ntable = "t"',
+            "table.path holds a password",
+        ),
+        ('path = "s3://me:hush@bucket/people.parquet"', "table.path holds a password"),
+        ('engine = "postgres"\nconnection = "postgresql://me:hush@host/db"\ntable = "t"', "name of an environment"),
+        ('path = "postgresql://reader@host/db"', 'write engine = "postgres"'),
+        ('engine = "postgres"\nconnection = "PEOPLE_SERVER"', 'write table = "NAME"'),
+        ('engine = "postgres"\ntable = "t"', "where the environment variable NAME"),
+        ('engine = "spark"\npath = "p"\ntable = "t"', "give one"),
+        ('engine = "spark"', "give one"),
+        ('connection = "A"\npath = "p.csv"', 'beside engine = "postgres"'),
+        ('engine = "oracle"\ntable = "t"', "must be 'spark' or 'postgres'"),
+        ("", 'table.path is missing; add path = "FILE"'),
+    ],
+)
+def test_places_that_a_plan_cannot_have_are_refused_in_words(tmp_path, run, place, words):
+    code, out, err = run("preview", written(tmp_path, place))
+    assert code == 1
+    assert words in " ".join(err.split())
+    assert "hush" not in out + err
+
+
+@pytest.mark.parametrize("place", [SPARK, SERVER, 'engine = "spark"\ntable = "db.people"', 'path = "s3://b/people"'])
+def test_previews_are_free_and_reach_for_nothing(tmp_path, run, monkeypatch, place):
+    monkeypatch.delenv("PEOPLE_SERVER", raising=False)
+    path = written(tmp_path, place)
+    code, out, _ = run("preview", path, "--json")
+    assert code == 0
+    assert json.loads(out)["releases"][0]["name"] == "mean age by state"
+    plan = read_plan(path)
+    again = read_plan(write_plan(plan, tmp_path / "again.json"))
+    assert (again.table, again.schema) == (plan.table, plan.schema)
+
+
+def test_a_server_whose_address_is_nowhere_is_asked_for_before_anything_is_charged(tmp_path, run, monkeypatch):
+    for value, words in ((None, "PEOPLE_SERVER is not set"), ("hush", "PEOPLE_SERVER holds no address")):
+        monkeypatch.delenv("PEOPLE_SERVER", raising=False)
+        if value is not None:
+            monkeypatch.setenv("PEOPLE_SERVER", value)
+        for command in ("publish", "check"):
+            code, out, err = run(command, written(tmp_path, SERVER))
+            assert code == 1
+            assert words in " ".join(err.split())
+            assert "hush" not in out + err
+    assert not (tmp_path / "people.ledger").exists()
+
+
+# PostgreSQL
+
+
+@pytest.mark.postgres
+def test_commands_on_a_server_make_what_files_make(tmp_path, run, server, monkeypatch):
+    owner, _ = server
+    owner.create_table("people", ROWS, overwrite=True)
+    owner.raw_sql("GRANT SELECT ON people TO reader").close()
+    monkeypatch.setenv("PEOPLE_SERVER", f"postgresql://reader:hush@/postgres?host={os.environ['SFUMATO_POSTGRES']}")
+    path = written(tmp_path, SERVER)
+    drafted = run("draft", "--engine", "postgres", "--connection", "PEOPLE_SERVER", "--table", "public.people")
+    checked = run("check", path, "--json")
+    made = run("publish", path, "--out", tmp_path / "out")
+    whole = run("synthesize", path, *WHOLE, "--out", tmp_path / "made.parquet")
+    assert [code for code, *_ in (drafted, checked, made, whole)] == [0] * 4
+    assert 'connection = "PEOPLE_SERVER"' in drafted[1]
+    assert "[columns.age]" in drafted[1]
+    assert json.loads(checked[1])["rows"] == 400
+    assert published(tmp_path / "out") == pytest.approx([44, 45], abs=1)
+    assert pq.read_table(tmp_path / "made.parquet").num_rows == 200
+    assert not any("hush" in out + err for _, out, err in (drafted, checked, made, whole))
+    assert not any(b"hush" in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+# Spark
+
+
+@pytest.mark.spark
+def test_commands_on_spark_make_what_files_make(tmp_path):
+    (tmp_path / "people").mkdir()
+    for place in range(2):
+        pq.write_table(ROWS.slice(200 * place, 200), tmp_path / "people" / f"{place}.parquet")
+    path = written(tmp_path, SPARK)
+    commands = [
+        ["draft", str(tmp_path / "people"), "--engine", "spark"],
+        ["check", str(path), "--json"],
+        ["publish", str(path), "--out", str(tmp_path / "out")],
+        ["synthesize", str(path), *WHOLE, "--out", str(tmp_path / "made.parquet")],
+    ]
+    code = "import sys, json\nfrom sfumato.cli import main\nfor words in json.loads(sys.argv[1]):\n" \
+           "    sys.argv = ['sfumato', *words]\n    try:\n        main()\n    except SystemExit as e:\n" \
+           "        assert not e.code, e.code\n    print('=====', flush=True)"  # fmt: skip
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, "-c", code, json.dumps(commands)]  # one process, and one session that it starts
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    drafted, checked, *_ = done.stdout.split("=====")
+    assert 'engine = "spark"' in drafted
+    assert "[columns.age]" in drafted
+    assert json.loads(checked)["rows"] == 400
+    assert published(tmp_path / "out") == pytest.approx([44, 45], abs=1)
+    assert pq.read_table(tmp_path / "made.parquet").num_rows == 200

@@ -1,0 +1,119 @@
+"""Which files a source names: folders with partitions, names with strange characters, lists, object stores."""
+
+import datetime
+from urllib.parse import quote
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.engines import column_types
+from sfumato.errors import SchemaError
+from sfumato.queries import bind, count, sum
+
+AGE = {"age": sf.Interval(0, 100, 1)}
+ROWS = pa.table(
+    {
+        "age": [30.0, 40.0, 50.0, 7.0, 1.0],
+        "day": [datetime.date(2026, 1, 1 + i) for i in range(5)],
+        "month": ["1", "1", "12", None, "1"],
+        "city": ["a/b", "Ulm", "a/b", "Ulm", "0"],
+    }
+)
+PARTS = {**AGE, "month": sf.Integers(1, 12), "city": sf.Categories(["a/b", "Ulm"])}
+TIMED = {**PARTS, "day": sf.Dates("2026-01-01", "2026-12-31")}
+
+
+def totals(source, columns, *queries, **given):
+    """The last measure of each exact answer."""
+    table = sf.read(source, schema=columns, dataset="d", **given)
+    return [table.answer(bind(query, table.schema).statistic)[-1].tolist() for query in queries]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder as other programs write it, with marks beside the data."""
+    parts = ds.partitioning(pa.schema([("month", pa.string()), ("city", pa.string())]), flavor="hive")
+    ds.write_dataset(ROWS, tmp_path / "people", format="parquet", partitioning=parts)
+    (tmp_path / "people" / "_SUCCESS").touch()
+    (tmp_path / "people" / ".part.crc").touch()
+    return tmp_path / "people"
+
+
+@pytest.mark.parametrize("columns", [PARTS, TIMED], ids=["by DuckDB", "through Arrow"])
+def test_partitions_of_a_folder_are_columns_of_declared_types(folder, columns):
+    asked = [sum("month"), count().by("city"), count().where("month is null"), sum("age").where("month <= 1")]
+    for source in (folder, str(folder), folder.as_uri()):
+        assert totals(source, columns, *asked) == [[0 + 0 + 11 + 0], [2, 2], [1], [30 + 40 + 1]]
+    assert column_types(folder)["month"] == "string"
+
+
+def test_folders_that_are_no_table_are_refused(folder, tmp_path):
+    with pytest.raises(SchemaError, match="identifies persons and is part of the files' paths"):
+        sf.read(folder, schema=AGE, unit="city", rows=1, dataset="d")
+    (folder / "more").mkdir()
+    pq.write_table(ROWS.select(["age"]), folder / "more" / "a.parquet")
+    with pytest.raises(SchemaError, match="folders of different columns"):
+        totals(folder, AGE)
+    (folder / "notes.csv").touch()
+    with pytest.raises(SchemaError, match="not Parquet, whose rows would be left out"):
+        totals(folder, AGE)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SchemaError, match="holds no Parquet file"):
+        totals(tmp_path / "empty", AGE)
+    (tmp_path / "twice" / "age=3").mkdir(parents=True)
+    pq.write_table(ROWS.select(["age"]), tmp_path / "twice" / "age=3" / "a.parquet")
+    with pytest.raises(SchemaError, match="'age' is a column of the files and part of their paths"):
+        totals(tmp_path / "twice", AGE)
+
+
+@pytest.mark.parametrize("name", ["a*.parquet", "a[12].parquet", "a?.parquet", "{version}.parquet", "a,b'.parquet"])
+def test_a_path_that_exists_is_no_pattern(tmp_path, name):
+    for other in ("a1.parquet", "ab.parquet"):
+        pq.write_table(pa.table({"age": [90.0]}), tmp_path / other)
+    pq.write_table(pa.table({"age": [2.0]}), tmp_path / name)
+    assert totals(tmp_path / name, AGE, sum("age")) == [[2]]
+
+
+def test_a_star_alone_is_special_and_in_every_part_of_a_path(tmp_path):
+    for place, name in enumerate(["y[1]/m1", "y[1]/m2", "y1/m3"]):
+        (tmp_path / name).mkdir(parents=True)
+        pq.write_table(pa.table({"age": [10.0**place]}), tmp_path / name / "a.parquet")
+    assert totals(tmp_path / "y[1]" / "*" / "a.parquet", AGE, sum("age")) == [[11]]
+    assert totals(tmp_path / "y*" / "m*" / "*.parquet", AGE, sum("age")) == [[100 + 11]]
+    with pytest.raises(SchemaError, match="matches folders"):
+        totals(tmp_path / "y*", AGE)
+    with pytest.raises(SchemaError, match="there is no file"):
+        totals(tmp_path / "y[1]" / "m?" / "a.parquet", AGE)
+
+
+def test_several_text_files_are_one_table(tmp_path):
+    for place, ending in enumerate(("csv", "tsv")):
+        (tmp_path / f"{place}.{ending}").write_text(f"age\n{place + 1}\nx\n")
+    files = [tmp_path / "0.csv", tmp_path / "1.tsv"]
+    assert totals(files, AGE, sum("age"), count()) == [[3], [4]]
+    with pytest.raises(SchemaError, match="named twice"):
+        totals([files[0], files[0]], AGE)
+
+
+def test_lazy_frames_are_read_by_their_declared_columns():
+    frame = pl.DataFrame({"age": [1.0, None, 3.0], "name": ["a", "b", "c"]})
+    for source in (frame, frame.lazy(), frame.lazy().filter(pl.col("name") != "zz")):
+        assert totals(source, AGE, sum("age"), count()) == [[4], [3]]
+
+
+def test_addresses_of_stores_say_what_they_need(tmp_path):
+    pq.write_table(pa.table({"age": [2.0]}), tmp_path / "a b.parquet")
+    assert totals(f"file://{quote(str(tmp_path / 'a b.parquet'))}", AGE, sum("age")) == [[2]]
+    for address, words in [
+        ("https://example.org/a.parquet", "https:// are not read"),
+        ("s3://key:secret@bucket/a.parquet", "credentials into the environment"),
+        (f"file://{tmp_path}/none", "cannot be read; check the address"),
+        (f"file://{tmp_path}/a.csv", "cannot be read; check the address"),
+    ]:
+        with pytest.raises(SchemaError, match=words) as caught:
+            totals(address, AGE)
+        assert "secret" not in str(caught.value)
