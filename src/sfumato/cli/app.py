@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli import options as given
 from sfumato.cli.console import tolerant
 from sfumato.cli.failures import EXIT_CODES
 from sfumato.cli.failures import explain as explain_failure
@@ -42,10 +43,7 @@ JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: be
 
 @app.command(epilog="Example: sfumato draft people.parquet --out people.toml")
 def draft(
-    file: Annotated[
-        str | None,
-        typer.Argument(metavar="FILE", help="CSV, TSV, Parquet, DuckDB, a folder or an address.", show_default=False),
-    ] = None,
+    file: given.SourceFile = None,
     table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file, or of an engine.")] = None,
     header: Annotated[bool, typer.Option("--header", help="The first line of a text file names the columns.")] = False,
     codebook: Annotated[
@@ -53,9 +51,7 @@ def draft(
     ] = None,
     template: Annotated[bool, typer.Option("--template", help="An empty codebook to fill in, not a plan.")] = False,
     engine: Annotated[str | None, typer.Option(help="spark or postgres, where the table is theirs.")] = None,
-    connection: Annotated[
-        str | None, typer.Option(help="The environment variable that holds a PostgreSQL server's address.")
-    ] = None,
+    connection: given.Connection = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the plan; otherwise it is printed.")] = None,
     json: Json = False,
 ) -> None:

@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Amounts", "Columns", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "TableFile", "TableName", "Version"]
+__all__ = [
+    "Amounts", "Columns", "Connection", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "SourceFile", "TableFile",
+    "TableName", "Version",
+]  # fmt: skip
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
+SourceFile = Annotated[
+    str | None,
+    typer.Argument(metavar="FILE", help="CSV, TSV, Parquet, DuckDB, a folder or an address.", show_default=False),
+]
+Connection = Annotated[
+    str | None, typer.Option(help="The environment variable that holds a PostgreSQL server's address.")
+]
 Version = Annotated[
     str | None, typer.Option(help="The version of the table, such as 2026-11, instead of the one that the plan says.")
 ]
