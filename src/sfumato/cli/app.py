@@ -46,9 +46,7 @@ def draft(
     file: given.SourceFile = None,
     table: Annotated[str | None, typer.Option(help="The table inside a DuckDB file, or of an engine.")] = None,
     header: Annotated[bool, typer.Option("--header", help="The first line of a text file names the columns.")] = False,
-    codebook: Annotated[
-        Path | None, typer.Option(help="A CSV of what is public: column, type, low, high, values (a | b | c) ...")
-    ] = None,
+    codebook: given.Codebook = None,
     template: Annotated[bool, typer.Option("--template", help="An empty codebook to fill in, not a plan.")] = False,
     engine: Annotated[str | None, typer.Option(help="spark or postgres, where the table is theirs.")] = None,
     connection: given.Connection = None,

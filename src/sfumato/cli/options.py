@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Amounts", "Columns", "Connection", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "SourceFile", "TableFile",
+    "Amounts", "Codebook", "Columns", "Connection", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "SourceFile", "TableFile",
     "TableName", "Version",
 ]  # fmt: skip
 
@@ -16,6 +16,9 @@ PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or 
 SourceFile = Annotated[
     str | None,
     typer.Argument(metavar="FILE", help="CSV, TSV, Parquet, DuckDB, a folder or an address.", show_default=False),
+]
+Codebook = Annotated[
+    Path | None, typer.Option(help="A CSV of what is public: column, type, low, high, values (a | b | c) ...")
 ]
 Connection = Annotated[
     str | None, typer.Option(help="The environment variable that holds a PostgreSQL server's address.")
