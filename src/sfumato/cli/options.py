@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Amounts", "Codebook", "Columns", "Connection", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "SourceFile", "TableFile",
-    "TableName", "Version",
+    "Amounts", "Codebook", "Columns", "Connection", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "SourceFile",
+    "TableFile", "TableName", "Version",
 ]  # fmt: skip
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
