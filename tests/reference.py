@@ -18,9 +18,7 @@ def answer(rows, statistic, schema, computed=None):
 
     `computed` maps the names of derived columns to functions of a row of plain values.
     """
-    conditions = [statistic.where, *(measure.where for measure in getattr(statistic, "measures", ()))]
-    tested = [test.column for one in conditions if one is not None for test in one.tests()]
-    return answered(counted(rows, schema, tested), statistic, schema, computed)
+    return answered(counted(rows, schema), statistic, schema, computed)
 
 
 def answered(bounded, statistic, schema, computed=None):
@@ -115,10 +113,10 @@ def blank(value, space):
     return space.coerce(value) is None
 
 
-def counted(rows, schema, tested=()):
+def counted(rows, schema):
     """The coerced rows; of each person, the first m by the public order.  Numbers become lattice indices.
 
-    Rows that tie are told apart by whether anything stands in the columns that are `tested`.
+    Rows with the same numbers are told apart by whether anything stands in each column, then by their texts.
     """
     people, plain = {}, []
     for raw in rows:
@@ -134,10 +132,10 @@ def counted(rows, schema, tested=()):
         return plain
     people.pop(None, None)
     most = schema.unit.rows if schema.unit.groups is None else None
-    ties = [name for name in schema.held if name in tested]
 
     def order(row):
-        return place(row, schema), [row["_blank"][name] for name in ties]
+        mixture, numbers, texts = place(row, schema)
+        return mixture, numbers, [row["_blank"][name] for name in schema.held], texts
 
     return [row for own in people.values() for row in sorted(own, key=order)[:most]]
 

@@ -238,6 +238,10 @@ class Session(Publisher):
             members = [Member(one.title, keys[one.title], one.claim, one.described) for one in fresh]
             self.ledger.charge_batch(members, found.claim)
             self._parts.wrote()
+        for one in fresh:
+            question = one.question
+            whole = question.query.kind in PUBLICATIONS
+            self._table.expect(question.schema, question.schema.held if whole else question.query.columns)
         return found
 
     def announce(

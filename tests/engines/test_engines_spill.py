@@ -20,7 +20,7 @@ n = 400_000
 ids = np.random.default_rng(0).permutation(n)
 pq.write_table(pa.table({"id": [f"patient-{i:09d}-" + "x" * 60 for i in ids], "x": ids * 1.0}), "t.parquet")
 table = sf.read("t.parquet", schema={"x": sf.Interval(0, n, 1)}, unit="id", rows=1, dataset="d")
-for setting in ("SET memory_limit = '60MB'", "SET threads = 1"):
+for setting in ("SET memory_limit = '40MB'", "SET threads = 1"):
     table.source.get_backend().raw_sql(setting)
 seen = []
 import threading, time

@@ -38,6 +38,7 @@ __all__ = [
     "configured",
     "connected",
     "decode",
+    "deposited",
     "encode",
     "executed",
     "isolated",
@@ -140,6 +141,21 @@ def executed(expression: ir.Table) -> pa.Table:
             return spark.executed(expression, configured(backend))
     with _cursor(expression, backend) as cursor:
         return cursor.sql(_written(expression, backend)).to_arrow_table()
+
+
+def deposited(expression: ir.Table, place: str) -> None:
+    """Compute the rows of an expression on DuckDB into the table `held` of a new database in memory of this name.
+
+    Every cursor of the instance sees it, whatever its own database is, and none of them writes to that.
+    """
+    backend = expression.get_backend()
+    with _cursor(expression, backend) as cursor:
+        cursor.execute(f"ATTACH ':memory:' AS {place} (READ_WRITE)")
+        try:
+            cursor.execute(f"CREATE TABLE {place}.main.held AS {_written(expression, backend)}")
+        except BaseException:
+            cursor.execute(f"DETACH {place}")
+            raise
 
 
 def streamed(expression: ir.Table, size: int) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,7 @@ needed, since the rule is part of the (bounded) query.  Rows without an id are d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import ibis
@@ -16,27 +16,33 @@ import ibis
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["bounded", "in_groups", "mixed", "placed", "totals_of"]
+__all__ = ["in_groups", "linear", "packed", "placed", "squared", "totals_of"]
 
 PRIME = 2**31 - 1  # a product of two residues fits in 62 bits
 MULTIPLIER = 950_706_376  # a primitive root modulo PRIME [FishmanMoore1986]; column i gets its power i + 1
 Number = TypeVar("Number", int, "ir.IntegerColumn")
 
 SHIFT = 1_226_874_159  # so that 0 is not always first
+MOST = 2**63 - 1
 
 
-def bounded(rows: ir.Table, unit: str, most: int, numbers: Sequence[str], ties: Sequence[str]) -> ir.Table:
-    """The rows that count."""
-    ranked = placed(rows, unit, numbers, ties)
-    return ranked.filter(ranked["place"] < most)
+def placed(
+    rows: ir.Table, unit: str, numbers: Mapping[str, int | None], marks: Mapping[str, int], ties: Sequence[str]
+) -> ir.Table:
+    """Each row of a person with its `place`: by the mixture of the numbers, then by each of them, the marks, the ties.
 
-
-def placed(rows: ir.Table, unit: str, numbers: Sequence[str], ties: Sequence[str]) -> ir.Table:
-    """Each row of a person with its `place`.  `numbers` (never null) are mixed; `ties` (never null) decide the rest."""
-    columns = [rows[column] for column in numbers]
-    order = [mixed(columns), *columns, *(rows[column] for column in ties)] if columns else None
-    window = ibis.window(group_by=rows[unit], order_by=order)
-    return rows.filter(rows[unit].notnull()).mutate(place=ibis.row_number().over(window))
+    None of them is null, and no number negative.  Of each the largest value is given, or None where it is not known.
+    """
+    rows = rows.filter(rows[unit].notnull())
+    if not numbers:
+        return rows.mutate(place=ibis.row_number().over(ibis.window(group_by=rows[unit])))
+    rows = rows.mutate(mixture=linear([(rows[name], largest) for name, largest in numbers.items()]))
+    rows = rows.mutate(mixture=squared(rows["mixture"]))
+    known = {"mixture": PRIME - 1, **numbers, **marks}
+    order = [*packed([(rows[name], largest) for name, largest in known.items()]), *(rows[name] for name in ties)]
+    rows = rows.mutate(**{f"o{i}": key for i, key in enumerate(order)})
+    keys = [rows[f"o{i}"] for i in range(len(order))]
+    return rows.mutate(place=ibis.row_number().over(ibis.window(group_by=rows[unit], order_by=keys)))
 
 
 def in_groups(rows: ir.Table, unit: str, keys: Sequence[str], most: int | None, groups: int) -> ir.Table:
@@ -65,16 +71,40 @@ def totals_of(rows: ir.Table, unit: str, keys: Sequence[str], column: str, low: 
     return grouped.select(*keys, **{column: clipped})
 
 
-def mixed(numbers: Sequence[Number]) -> Number:
-    """A linear form modulo PRIME, squared: the order it induces follows no single column.
+def linear(numbers: Sequence[tuple[Number, int | None]]) -> Number:
+    """A linear form modulo PRIME of numbers with their largest values; no step leaves 63 bits.
 
-    >>> mixed([0]), mixed([1]), mixed([0, 1])
-    (604629562, 1180078062, 2129932757)
+    >>> [squared(linear(one)) for one in ([(0, 9)], [(1, 1)], [(0, 5), (1, None)])]
+    [604629562, 1180078062, 2129932757]
     """
     mixture: Number | int = SHIFT
-    multiplier = 1
-    for number in numbers:
+    bound, multiplier = SHIFT, 1
+    for number, largest in numbers:
         multiplier = multiplier * MULTIPLIER % PRIME
-        mixture = ((number % PRIME) * multiplier) % PRIME + mixture
-    mixture = mixture % PRIME
+        if largest is None or largest >= PRIME:
+            number, largest = number % PRIME, PRIME - 1
+        if bound + largest * multiplier > MOST:
+            mixture, bound = mixture % PRIME, PRIME - 1
+        mixture, bound = number * multiplier + mixture, bound + largest * multiplier
+    return mixture % PRIME
+
+
+def squared(mixture: Number) -> Number:
+    """The square modulo PRIME: the order that it induces follows no single column."""
     return (mixture * mixture) % PRIME
+
+
+def packed(numbers: Sequence[tuple[Number, int | None]]) -> list[Number]:
+    """Fewer numbers in the same order: neighbors are the digits of one, as long as it fits in 63 bits.
+
+    >>> packed([(3, 9), (1, 1), (5, None), (2, 3)])
+    [7, 5, 2]
+    """
+    keys: list[Number] = []
+    room = 0  # how many values the last of them can take
+    for number, largest in numbers:
+        if keys and room and largest is not None and room * (largest + 1) <= MOST:
+            keys[-1], room = keys[-1] * (largest + 1) + number, room * (largest + 1)
+        else:
+            keys, room = [*keys, number], 0 if largest is None else largest + 1
+    return keys

@@ -12,8 +12,10 @@ import ibis
 
 from sfumato.engines.bounding import in_groups, totals_of
 from sfumato.engines.coercion import held
+from sfumato.engines.keeping import Kept
+from sfumato.engines.places import UNIT
 from sfumato.engines.positions import handed_out, labelled, lookup, positioned
-from sfumato.engines.rows import UNIT, Bounded, counted_rows, form_of, holding
+from sfumato.engines.rows import counted_rows, form_of, holding
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
 from sfumato.queries.grouping import Key
@@ -31,7 +33,7 @@ LIMB = 26  # bits of a summand added up at a time; sums hold more than 90 bits, 
 
 
 def compiled(
-    statistic: Statistic, schema: Schema, table: ir.Table, real: bool = False, known: Bounded | None = None
+    statistic: Statistic, schema: Schema, table: ir.Table, real: bool = False, kept: Kept | None = None
 ) -> ir.Table:
     """The expression whose rows are the statistic's answer: whole numbers, all of them within the public cells.
 
@@ -39,9 +41,9 @@ def compiled(
     negative add up exactly in any order while the total stays below 2^53: the caller checks that with the counts.
     Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`;
     for rows `value0, value1, ...`, and `person` where those of one come together.
-    `known`: see `counted_rows`.
+    `kept`: see `counted_rows`.
     """
-    rows = counted_rows(statistic, schema, table, real, known)
+    rows = counted_rows(statistic, schema, table, real, kept)
     if statistic.where is not None:
         rows = rows.filter(holding(statistic.where, schema, rows))
     if isinstance(statistic, Distinct):

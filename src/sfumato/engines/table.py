@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,8 +18,9 @@ from sfumato.engines.backends import executed, streamed
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.compilation import LIMB, compiled, limbs
+from sfumato.engines.keeping import Kept
 from sfumato.engines.positions import found, labelled
-from sfumato.engines.rows import Bounded, form_of
+from sfumato.engines.rows import form_of
 from sfumato.errors import EngineError, ParameterError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
@@ -59,7 +60,7 @@ class Table(Shown):
 
     source: ibis.Table
     schema: Schema
-    _bounded: Bounded = field(default_factory=dict, init=False, repr=False, compare=False)
+    _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         arguments.instance("schema", self.schema, Schema, "a Schema(...)")
@@ -92,7 +93,21 @@ class Table(Shown):
 
     def under(self, schema: Schema) -> Table:
         """The same table as a question sees it that has its own limits on what counts of one person."""
-        return self if schema == self.schema else replace(self, schema=schema)
+        if schema == self.schema:
+            return self
+        limited = replace(self, schema=schema)
+        if schema.held == self.schema.held:
+            object.__setattr__(limited, "_kept", self._kept)  # what is kept of persons depends on no limit
+        return limited
+
+    def expect(self, schema: Schema, columns: Iterable[str]) -> None:
+        """Questions about these columns, with the limits of this schema, are about to come: one pass serves them all.
+
+        Nothing is read here.
+        """
+        if isinstance(schema.unit, Person):
+            sources = (source for name in columns for source in schema.sources(name))
+            self._kept.expect(sources, schema.unit.rows if schema.unit.groups is None else None)
 
     def answer(self, statistic: Statistic) -> Any:
         """The exact, secret answer.  Whatever the engine raises is replaced by one generic error."""
@@ -154,7 +169,7 @@ class Table(Shown):
             yield persons, {name: ways[name](batch[f"value{i}"], form) for i, (name, form) in enumerate(forms.items())}
 
     def _expression(self, statistic: Statistic, real: bool = False) -> ibis.Table:
-        return compiled(statistic, self.schema, self.source, real, self._bounded)
+        return compiled(statistic, self.schema, self.source, real, self._kept)
 
     def _computed(self, statistic: Statistic) -> Any:
         try:

@@ -1,7 +1,8 @@
 """Sessions of our own with a PostgreSQL server, beside the connection that was handed over: they read only.
 
 Each question has one to itself, so that threads do not meet and nothing that others set is in force.  A session holds
-a few functions of its own (the role needs the right to temporary objects for them), which end with it.
+a few functions of its own (the role needs the right to temporary objects for them), which end with it.  Questions about
+rows that were stored (`engines/storing.py`) share the session that holds them: see `postgres/homes.py`.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, finalize
 
 import pyarrow as pa
 
+from sfumato.engines.postgres.homes import home_of
 from sfumato.engines.postgres.writing import FUNCTIONS, written
 from sfumato.errors import SchemaError
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from ibis.backends.postgres import Backend
     from psycopg import Connection
 
-__all__ = ["executed", "opened", "session", "streamed"]
+__all__ = ["connected", "executed", "opened", "session", "streamed"]
 
 SETTINGS = (
     "SET search_path = pg_catalog, pg_temp",
@@ -45,7 +47,7 @@ _numbers = itertools.count()
 def executed(expression: ir.Table, backend: Backend) -> pa.Table:
     """The rows of an expression."""
     kinds = expression.schema().to_pyarrow()
-    with session(backend) as con, con.cursor(binary=True) as cursor:
+    with _entered(expression, backend) as con, con.cursor(binary=True) as cursor:
         cursor.execute(written(expression))
         return pa.Table.from_batches([_batch(cursor.fetchall(), kinds)])
 
@@ -53,10 +55,16 @@ def executed(expression: ir.Table, backend: Backend) -> pa.Table:
 def streamed(expression: ir.Table, backend: Backend, size: int) -> Iterator[pa.RecordBatch]:
     """Arrow batches of at most `size` rows, from a cursor on the server."""
     kinds = expression.schema().to_pyarrow()
-    with session(backend) as con, con.cursor(f"rows{next(_numbers)}") as cursor:
+    with _entered(expression, backend) as con, con.cursor(f"rows{next(_numbers)}") as cursor:
         cursor.execute(written(expression), binary=True)
         while held := cursor.fetchmany(size):
             yield _batch(held, kinds)
+
+
+def _entered(expression: ir.Table, backend: Backend) -> AbstractContextManager[Connection[Any]]:
+    """The session that holds what an expression reads, or one of its own."""
+    home = home_of(expression)
+    return session(backend) if home is None else home.entered()
 
 
 @contextmanager
@@ -100,10 +108,11 @@ def _taken(backend: Backend) -> Connection[Any]:
             _idle[backend].remove(own[-1])
             if not own[-1][1].closed:
                 return own[-1][1]
-    return _connected(backend)
+    return connected(backend)
 
 
-def _connected(backend: Backend) -> Connection[Any]:
+def connected(backend: Backend) -> Connection[Any]:
+    """A new session, set up."""
     import psycopg
 
     info = backend.con.info
