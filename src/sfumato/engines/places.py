@@ -16,7 +16,7 @@ import ibis
 from sfumato.engines.backends import isolated
 from sfumato.engines.bounding import placed
 from sfumato.engines.coercion import blank, coerced, held, present, read_items
-from sfumato.engines.positions import positioned
+from sfumato.engines.positions import labelled, positioned
 from sfumato.engines.sets import known_items, many
 from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Sets, Strings
 from sfumato.spaces.schema import Schema
@@ -40,7 +40,7 @@ def vacancy(name: str) -> str:
 def usable(schema: Schema) -> dict[str, Form]:
     """The columns that decide the order of a person's rows, and that questions can read."""
     forms = {name: space.form for name, space in schema.held.items()}
-    return {name: form for name, form in forms.items() if form is not None and type(form) in (Labels, *NUMBER)}
+    return {name: form for name, form in forms.items() if form is not None and type(form) in LARGEST}
 
 
 def placed_rows(schema: Schema, person: str, table: ir.Table, wanted: Collection[str]) -> ir.Table:
@@ -51,11 +51,11 @@ def placed_rows(schema: Schema, person: str, table: ir.Table, wanted: Collection
     rows = table.select(**{UNIT: present(table[person])}, **columns, **_blanks(table, forms))
     rows = known_items(rows, {held(name): form for name, form in forms.items()})
     numbers = {name: f"n{place}" for place, name in enumerate(forms)}
-    labels = {numbers[name]: (held(name), form.labels or ()) for name, form in forms.items() if type(form) is Labels}
+    labels = {numbers[name]: (held(name), form.labels or ()) for name, form in forms.items() if labelled(form)}
     rows = positioned(rows, labels, first=1)  # known labels as 1, 2, ..., everything else as 0
     ties = {name: f"s{place}" for place, name in enumerate(forms) if type(forms[name]) in TEXT}
     computed = {numbers[name]: NUMBER[type(form)](rows[held(name)]) for name, form in forms.items()
-                if type(form) is not Labels}  # fmt: skip
+                if not labelled(form)}  # fmt: skip
     computed |= {column: TEXT[type(forms[name])](rows[held(name)]) for name, column in ties.items()}
     for column, (label, _) in labels.items():  # an unknown label is kept by nobody
         computed[label] = ibis.ifelse(rows[column] > 0, rows[label], ibis.null(rows[label].type()))
@@ -90,12 +90,11 @@ def read_first(raw: ir.Column, form: Form, real: bool = False) -> ir.Column:
 
 
 def _bits(forms: Mapping[str, Form]) -> dict[str, list[str]]:
-    """The columns that may hold something where nothing stood, by the number that tells of them, the first highest.
+    """The columns whose values do not say whether nothing stood there, by the number that tells, the first highest.
 
     In all others nothing stands where the coerced value is missing.
     """
-    told = [name for name, form in forms.items()
-            if type(form) is Labels or (isinstance(form, Numbers) and form.missing is not None)]  # fmt: skip
+    told = [name for name, form in forms.items() if type(form) in TOLD and TOLD[type(form)](form)]
     return {f"b{start // BITS}": told[start : start + BITS] for start in range(0, len(told), BITS)}
 
 
@@ -129,6 +128,12 @@ def _joined(column: ir.Column) -> ir.Column:
     return items.join(UNIT_SEPARATOR).fill_null("")
 
 
+# Columns that may hold something where nothing stood, or nothing where something did.
+TOLD: dict[type[Form], Callable[[Any], bool]] = {
+    Labels: lambda form: True,
+    Numbers: lambda form: form.missing is not None,
+}
+# The largest number that stands for a value, where it is known.
 LARGEST: dict[type[Form], Callable[[Any], int | None]] = {
     Numbers: lambda form: form.lattice.width + 1,
     Labels: lambda form: len(form.labels),
