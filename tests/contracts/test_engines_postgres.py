@@ -196,3 +196,15 @@ def test_the_trial_catches_a_table_whose_schema_is_another(made):
     table = made("CREATE TABLE odd (x json)")
     with pytest.raises(SchemaError, match="holds"):
         sf.read(table, schema=Schema({"x": sf.Interval(0, 1, 0.1)}))
+
+
+def test_statements_end_at_the_limit_of_the_role_or_the_address_or_at_ours(server):
+    import ibis
+
+    with session(server[1]) as con:
+        assert con.execute("SHOW statement_timeout").fetchone() == ("6h",)
+    folder = server[0].con.info.host
+    own = ibis.connect(f"postgresql://reader@/postgres?host={folder}&options=-c%20statement_timeout%3D90s")
+    with session(own) as con:
+        assert con.execute("SHOW statement_timeout").fetchone() == ("90s",)
+    own.disconnect()

@@ -269,7 +269,11 @@ def _set_up(backend: BaseBackend) -> bool:
     try:
         with quiet():
             for setting in SETTINGS[backend.name]:
-                backend.raw_sql(setting)
+                if backend.name == "pyspark":  # without a query to plan
+                    name, value = setting.removeprefix("SET ").split(" = ")
+                    backend._session.conf.set(name, value)
+                else:
+                    backend.raw_sql(setting)
     except Exception:
         return False
     return True

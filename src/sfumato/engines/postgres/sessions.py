@@ -36,6 +36,8 @@ SETTINGS = (
     "SET standard_conforming_strings = on",
     "SET row_security = off",  # rows that a policy would hide are an error, not left out
 )
+LIMIT = "6h"  # of a statement, where neither the role nor the address sets one
+LIMITED = f"SELECT set_config('statement_timeout', '{LIMIT}', false) WHERE current_setting('statement_timeout') = '0'"
 READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 Idle = list[tuple[int, "Connection[Any]"]]  # with the process that they belong to
@@ -118,7 +120,7 @@ def connected(backend: Backend) -> Connection[Any]:
     info = backend.con.info
     con = psycopg.connect(**info.get_parameters(), password=info.password or None, autocommit=True)
     try:
-        for command in (*SETTINGS, *FUNCTIONS, READ_ONLY):
+        for command in (*SETTINGS, *FUNCTIONS, LIMITED, READ_ONLY):
             con.execute(command)
     except BaseException:
         con.close()
