@@ -1,6 +1,8 @@
 """Smooth queries asked of synthetic tables as sessions make them, under both adjacencies, pure at epsilon 1.
 
-Run `python benchmarks/smooth_queries.py --json [--full] [--data DIR] [--sets NAME ...]`: one JSON object per figure.
+Run `python benchmarks/smooth_queries.py --json [--full] [--data DIR] [--sets NAME ...] [--made tuning|judging]`: one
+JSON object per figure; with `--made`, of generated tables, which need no data (`MADE`; the constants of the mechanisms
+were chosen on seeds below 1000, judging seeds lie above).
 Queries are mixtures of ten Gaussian kernels with uniform centers, of one fixed seed, at widths .5 to 10 in units where
 every column has length 2; errors are the worst over all queries, averaged over runs.  Columns are scaled by the public
 bounds of `bounds.csv`.  Beside the default stand tables made for marginals alone, for smooth queries alone, and two
@@ -36,6 +38,13 @@ WIDTHS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 DOCUMENT = ("WDBC", "CTG", "CRM", "PKS")
 GUESS = 0.3
 LONG = 30_000  # rows, beyond which fewer queries are asked
+MADE = (  # rows, columns, kind, runs
+    (100, 3, "clusters", 16), (100, 9, "normal", 16), (1000, 4, "factor", 12), (1000, 9, "discrete", 12),
+    (3000, 5, "skewed", 10), (8000, 3, "clusters", 8), (8000, 7, "factor", 8), (8000, 12, "discrete", 8),
+    (8000, 20, "normal", 6), (20_000, 5, "normal", 6), (50_000, 3, "skewed", 5), (50_000, 6, "clusters", 5),
+    (1000, 4, "uniform", 12), (20_000, 5, "discrete", 6),
+)  # fmt: skip
+SEEDS = {"tuning": 1, "judging": 1001}
 
 
 def asked(queries: Queries, points: Any) -> Any:
@@ -79,10 +88,32 @@ def made(x: Any, exchanged: bool, good_for: str, folder: Path) -> tuple[Any, str
     return found.to_pandas()[names].to_numpy(float), str(found.method["type"])
 
 
-def table_figures(data: Path, name: str, runs: int, count: int) -> Iterator[tuple[Figure, Any]]:
+def generated(kind: str, n: int, d: int, seed: int) -> Any:
+    """A table of the cube: one normal law, clusters, long tails and an atom, a uniform law, few levels, one factor."""
+    chance = np.random.default_rng([seed, n, d])
+    mix = np.linalg.qr(chance.normal(size=(d, d)))[0] * chance.uniform(0.05, 0.4, d)
+    middle, noise = chance.uniform(-0.5, 0.5, d), chance.normal(size=(n, d)) @ mix.T
+    if kind == "clusters":
+        centers = chance.uniform(-0.6, 0.6, (chance.integers(2, 5), d))
+        x = centers[chance.choice(len(centers), n, p=chance.dirichlet(np.full(len(centers), 2.0)))] + 0.6 * noise
+    elif kind == "skewed":
+        x = np.exp(chance.uniform(-2.5, -0.5, d) + 2.5 * noise) - 1
+        x[:, 0] = np.where(chance.random(n) < 0.5, -1, x[:, 0])
+    elif kind == "uniform":
+        x = chance.uniform(-1, 1, (n, d))
+    elif kind == "discrete":
+        steps = chance.integers(1, 11, d)
+        x = 2 * np.rint((np.clip(middle + 1.3 * noise, -1, 1) + 1) / 2 * steps) / steps - 1
+    elif kind == "factor":
+        x = middle + chance.normal(size=(n, 1)) * chance.uniform(-0.35, 0.35, d)
+        x = x + chance.normal(size=(n, d)) * chance.uniform(0.03, 0.2, d)
+    else:
+        x = middle + noise
+    return scaled(x, np.full(d, -1.0), np.full(d, 1.0))
+
+
+def table_figures(x: Any, name: str, runs: int, count: int) -> Iterator[tuple[Figure, Any]]:
     """All figures of one table, with its ratios to the noisy mean where they belong to the verdict on all tables."""
-    rows, bounds = read(data, name)
-    x = scaled(rows, *bounds.T)
     n, d = x.shape
     queries = Queries.random(d, count if n < LONG else max(100, count // 4))
     truth = asked(queries, x)
@@ -98,16 +129,18 @@ def table_figures(data: Path, name: str, runs: int, count: int) -> Iterator[tupl
         mean = np.mean([worst(of_normal(queries, np.clip(mean, -1, 1))) for mean in means], axis=0)
         cube = worst(of_cube(queries))
         control = np.minimum(mean, cube)
-        found, kinds = {}, {}
+        found, kinds, sure = {}, {}, {}
         with tempfile.TemporaryDirectory() as folder:
             for kind in ("both", "smooth", "marginals"):
                 tables = [made(x, exchanged, kind, Path(folder)) for _ in range(runs)]
-                found[kind] = np.mean([worst(asked(queries, points)) for points, _ in tables], axis=0)
-                kinds[kind] = tables[0][1]
+                errors = np.array([worst(asked(queries, points)) for points, _ in tables])
+                found[kind], kinds[kind] = errors.mean(axis=0), tables[0][1]
+                sure[kind] = rounded(errors.std(axis=0) / (runs**0.5 * found[kind] + 1e-300))
         over, beside = found["both"] / control, found["both"] / np.minimum(found["smooth"], found["marginals"])
         details = {"widths": WIDTHS, "told": told.tolist(), "runs": runs, "mechanism": kinds["both"],
                    "noisy mean": rounded(mean), "no data": rounded(cube),
-                   **{kind: rounded(errors) for kind, errors in found.items()}}  # fmt: skip
+                   **{kind: rounded(errors) for kind, errors in found.items()}, "standard errors": sure,
+                   "over control": rounded(over), "over the better": rounded(beside)}  # fmt: skip
         print(json.dumps({"table": label, **details}), flush=True)
         yield _most(f"{label}: worst ratio to the better control", float(over[told].max()), 1.05), None
         figure = _most(f"{label}: worst ratio to the better of smooth and marginals", float(beside[told].max()), 1.3)
@@ -125,11 +158,17 @@ def _most(name: str, value: float, target: float) -> Figure:
 
 def measured(options: argparse.Namespace) -> Iterator[Figure]:
     """Table by table; at the end the documents' tables together."""
+    for n, d, kind, runs in MADE if options.made else ():
+        x = generated(kind, n, d, SEEDS[options.made])
+        for figure, _ in table_figures(x, f"{kind}, {options.made}", runs, 100):
+            yield figure
     ratios = []
-    for name in options.sets or [name for name in SETS if name != "watch" or options.full]:
+    names = [] if options.made else [name for name in SETS if name != "watch" or options.full]
+    for name in options.sets or names:
+        rows, bounds = read(options.data, name)
         long = name in ("Adult", "flights", "watch")
         runs, count = (10, 10_000) if options.full else (6, 300)
-        for figure, ratio in table_figures(options.data, name, max(2, runs // 3) if long else runs, count):
+        for figure, ratio in table_figures(scaled(rows, *bounds.T), name, max(3, runs // 3) if long else runs, count):
             yield figure
             if ratio is not None and name in DOCUMENT:
                 ratios += ratio.tolist()
@@ -144,6 +183,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--made", choices=list(SEEDS))
     parser.add_argument("--sets", nargs="*", choices=list(SETS))
     for figure in measured(parser.parse_args()):
         print(json.dumps(asdict(figure)), flush=True)
