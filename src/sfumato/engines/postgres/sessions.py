@@ -106,11 +106,21 @@ def _taken(backend: Backend) -> Connection[Any]:
             _idle[backend] = []
             finalize(backend, _closed, _idle[backend])
         own = [pair for pair in _idle[backend] if pair[0] == os.getpid()]
-        if own:
-            _idle[backend].remove(own[-1])
-            if not own[-1][1].closed:
-                return own[-1][1]
+        while own:
+            pair = own.pop()
+            _idle[backend].remove(pair)
+            if _answers(pair[1]):
+                return pair[1]
     return connected(backend)
+
+
+def _answers(con: Connection[Any]) -> bool:
+    """Whether an idle session is still there: one that the server ended must not cost the next question its charge."""
+    try:
+        con.execute("SELECT")
+    except Exception:
+        con.close()
+    return not con.closed
 
 
 def connected(backend: Backend) -> Connection[Any]:
