@@ -53,13 +53,13 @@ def _rows(release: Published) -> list[tuple[str, str, str]]:
     """(cell, answer, interval) of the largest answers, or of all when they are few."""
     if release.answer.kind == "rows":
         return [(counted(release.table().num_rows, "row"), "", "")]
-    columns = release.answer.table()
     shown = answers(release)
     rows = [_cell(shown.kinds, row) for row in shown.rows]
     if len(rows) > SHOWN + 1 and release.answer.kind in POINTS:  # some of its points, in order
         rows = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN]
     elif release.answer.kind == "estimates" and release.answer.order == "size":
-        rows = [rows[i] for i in sorted(range(len(rows)), key=lambda i: -columns["estimate"][i])]
+        estimates = release.answer.table()["estimate"]
+        rows = [rows[i] for i in sorted(range(len(rows)), key=lambda i: -estimates[i])]
     if len(rows) > SHOWN + 1:
         return [*rows[:SHOWN], (f"… {len(rows) - SHOWN:,} more", "", "")]
     return rows or [("no key found", "", "")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sfumato.plans import Plan, read_plan
 from sfumato.plans.execution import KEPT, Carried, carried_out, must_be_directory
 from sfumato.plans.outlook import Outlook, fit, must_know, outlook
 from sfumato.privacy.guarantees import to_record
+from sfumato.release import Published
 from sfumato.report.answers import cost, left
 from sfumato.storage import writing
 
@@ -88,11 +90,11 @@ def _report(done: Carried, directory: Path, saving: str) -> Path:
 
 
 def _record(done: Carried, directory: Path, report: Path) -> dict[str, Any]:
-    named = zip(done.releases, done.names, strict=True)
+    named = zip(done.releases, done.contents, done.names, strict=True)
     return {
         "releases": [
-            {**release.to_record(), "file": str(directory / "releases" / f"{name}{release.FILES[0]}")}
-            for release, name in named
+            {**_described(release, stored), "file": str(directory / "releases" / f"{name}{release.FILES[0]}")}
+            for release, stored, name in named
         ],
         "batch": {"saved": done.offer.saved, "words": done.offer.words()},
         "spent": to_record(done.ledger.spent()),
@@ -102,3 +104,12 @@ def _record(done: Carried, directory: Path, report: Path) -> dict[str, Any]:
         "head": done.ledger.head,
         "new_ledger": done.is_new,
     }
+
+
+def _described(release: Published, stored: bytes | None) -> dict[str, Any]:
+    """Its record, as it was stored where that is a record."""
+    if stored is None or release.FILES[0] != ".json":
+        described: dict[str, Any] = release.to_record()
+        return described
+    record: dict[str, Any] = json.loads(stored)
+    return record

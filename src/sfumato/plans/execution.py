@@ -31,12 +31,14 @@ KEPT = ".  The releases so far are stored in the ledger: run the same command ag
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A plan carried out: its releases in order, the name of each one's files, the ledger, and what was saved.
+    """A plan carried out: its releases in order, the bytes of those that were stored as they are, the name of each
+    one's files, the ledger, and what was saved.
 
     `unchanged` if everything was stored before, and its files were as they should be.
     """
 
     releases: tuple[Published, ...]
+    contents: tuple[bytes | None, ...]
     names: tuple[str, ...]
     ledger: LedgerLike
     offer: Offer
@@ -62,6 +64,7 @@ def carried_out(
         notice(session.notice)
     offer = seen.offer if session is None else session.prepay(list(seen.orders.values()))
     releases: list[Published] = []
+    contents: list[bytes | None] = []
     together: dict[str, str] = {}
     named = [(one.name, *(name for name, _ in one.members if name in seen.asked)) for one in plan.releases]
     names = file_names([name for group in named for name in group])
@@ -76,7 +79,9 @@ def carried_out(
         members = [] if not one.members else list(parts(release, one, seen.asked))
         together |= dict.fromkeys((member.name for member in members), one.name)
         for shown in (release, *members):
-            if one.name not in seen.stored or not _is_written(shown.to_bytes(), shown, directory, names[len(releases)]):
+            as_stored = one.name in seen.stored and shown is release and release.stated is None
+            contents.append(seen.stored[one.name].content if as_stored else None)
+            if one.name not in seen.stored or not _is_written(contents[-1], shown, directory, names[len(releases)]):
                 unchanged = False
                 _write(shown, directory, names[len(releases)])
             if shown.name in plan.adding_up:
@@ -84,7 +89,9 @@ def carried_out(
                     write_csv(cast(Release, shown).adding_up(), draft)  # the plan was checked: rows are counted
             releases.append(shown)
     ledger: LedgerLike = Ledger.existing(plan.ledger) if session is None else session.ledger
-    return Carried(tuple(releases), tuple(names), ledger, offer, seen.is_new, unchanged, together)
+    return Carried(
+        tuple(releases), tuple(contents), tuple(names), ledger, offer, seen.is_new, unchanged, together
+    )  # fmt: skip
 
 
 def must_be_directory(directory: Path) -> None:
@@ -124,11 +131,12 @@ def _write(release: Published, directory: Path, name: str) -> None:
                 release.save(draft)
 
 
-def _is_written(content: bytes, release: Published, directory: Path, name: str) -> bool:
+def _is_written(stored: bytes | None, release: Published, directory: Path, name: str) -> bool:
     """Whether the files of a stored release are there, the one that `sfumato.load` reads with its very bytes."""
     first, *others = (directory / f"{name}{suffix}" for suffix in release.FILES)
+    content = release.to_bytes() if stored is None else stored  # which takes long where intervals do
     try:
-        wanted = readable(json.loads(content)).encode() if first.suffix == ".json" else release.to_bytes()
+        wanted = readable(json.loads(content)).encode() if first.suffix == ".json" else content
         return all(file.is_file() for file in others) and first.read_bytes() == wanted
     except (OSError, ValueError):
         return False

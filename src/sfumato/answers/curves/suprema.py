@@ -156,9 +156,13 @@ def _limit(reading: Reading, kind: str, relative: Floats, beta: float, degrees: 
 
 def place(draws: int, beta: float) -> int:
     """The first of sorted draws that but for CONFIDENCE is not below the (1 - beta)-quantile; `draws` if none."""
-    from scipy.stats import binom
+    from scipy.special import bdtrc  # scipy.stats takes most of a second to import
 
-    return int(binom.isf(CONFIDENCE, draws, 1 - beta))
+    low, high = -1, draws
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bdtrc(middle, draws, 1 - beta) <= CONFIDENCE else (middle, high)
+    return high
 
 
 @lru_cache(maxsize=64)
