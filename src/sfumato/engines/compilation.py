@@ -14,7 +14,7 @@ from sfumato.engines.bounding import in_groups, totals_of
 from sfumato.engines.coercion import held
 from sfumato.engines.keeping import Kept
 from sfumato.engines.places import UNIT
-from sfumato.engines.positions import handed_out, labelled, lookup, positioned
+from sfumato.engines.positions import FEW, handed_out, labelled, lookup, positioned
 from sfumato.engines.rows import counted_rows, form_of, holding
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
@@ -201,6 +201,9 @@ def _cell_of(key: Key, schema: Schema, rows: ir.Table) -> ir.Column:
 
 def _numbered(answer: ir.Table, column: str, labels: tuple[Label, ...]) -> ir.Table:
     """Labels as positions; unknown ones end here, before anything leaves the engine."""
+    if len(labels) <= FEW and answer.get_backend().name != "duckdb":  # a join is a job of its own on Spark
+        known = positioned(answer, {"position": (column, labels)})
+        return known.filter(known["position"] >= 0).mutate(**{column: known["position"]}).drop("position")
     table = lookup(labels)
     joined = answer.join(table, answer[column] == table["label"])
     return joined.mutate(**{column: joined["position"]}).drop("label", "position")

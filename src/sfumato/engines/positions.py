@@ -18,7 +18,7 @@ from sfumato.spaces.forms import Form
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["found", "handed_out", "labelled", "lookup", "positioned"]
+__all__ = ["FEW", "found", "handed_out", "labelled", "lookup", "positioned"]
 
 FEW = 64  # labels that are searched one after another; more are found by a join
 
