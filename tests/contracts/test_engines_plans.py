@@ -11,6 +11,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.engines.servers import on_server
+from sfumato.errors import SchemaError
 from sfumato.plans import read_plan, write_plan
 
 ROWS = pa.table({"age": [float(20 + i % 50) for i in range(400)], "state": ["CA", "NY"] * 200,
@@ -81,6 +83,11 @@ def published(folder):
             "table.path holds a password",
         ),
         ('path = "s3://me:hush@bucket/people.parquet"', "table.path holds a password"),
+        *(
+            (f'engine = "postgres"\npath = "postgresql://{rest}"\ntable = "t"', "table.path holds a password")
+            for rest in ("me@h/db?sslpassword=hush", "m#e:hush@h/db", "m?e:hush@h/db", "h/db#x?pass%77ord=hush")
+        ),
+        ('path = "abfss://c@a/p?client_secret=hush"', "table.path holds a password"),
         ('engine = "postgres"\nconnection = "postgresql://me:hush@host/db"\ntable = "t"', "name of an environment"),
         ('path = "postgresql://reader@host/db"', 'write engine = "postgres"'),
         ('engine = "postgres"\nconnection = "PEOPLE_SERVER"', 'write table = "NAME"'),
@@ -148,7 +155,41 @@ def test_commands_on_a_server_make_what_files_make(tmp_path, run, server, monkey
     assert not any(b"hush" in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
+@pytest.mark.postgres
+def test_a_fork_that_ends_leaves_its_parent_the_connection_and_names_have_two_parts(server):
+    owner, _ = server
+    owner.create_table("people", ROWS, overwrite=True)
+    address = f"postgresql://postgres@/postgres?host={os.environ['SFUMATO_POSTGRES']}"
+    table = on_server(address, "public.people")
+    code = f"import os, sys\nfrom sfumato.engines.servers import on_server\nheld = on_server({address!r}, 'people')\n" \
+           "child = os.fork()\nif not child:\n    sys.exit()\nos.waitpid(child, 0)\n" \
+           "held.get_backend().con.execute('SELECT 1')"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True)
+    for name in ("public.other.people", "postgres.public.people"):
+        with pytest.raises(SchemaError, match="more than a schema and a table"):
+            on_server(address, name)
+    table.get_backend().con.close()
+    with pytest.raises(SchemaError, match="there is no table"):
+        on_server(address, "nothing")
+
+
 # Spark
+
+
+@pytest.mark.spark
+def test_what_folders_are_called_is_text_on_spark_and_a_path_that_exists_is_no_pattern(tmp_path):
+    places = ["months/month=1", "months/month=02", "a[12]", "a1"]
+    for place, name in enumerate(places):
+        (tmp_path / name).mkdir(parents=True)
+        pq.write_table(pa.table({"x": [float(place)]}), tmp_path / name / "0.parquet")
+    code = "import sys\nfrom sfumato.engines.spark import held_by, started\nheld = started()\n" \
+           "months = held_by(held, sys.argv[1] + '/months', None)\nprint(dict(months.dtypes)['month'])\n" \
+           "print(sorted(row['month'] for row in months.collect()))\n" \
+           "print([row['x'] for row in held_by(held, sys.argv[1] + '/a[12]', None).collect()])"  # fmt: skip
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.stdout.split("\n")[:3] == ["string", "['02', '1']", "[2.0]"], done.stderr[-2000:]
 
 
 @pytest.mark.spark

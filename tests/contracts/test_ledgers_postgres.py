@@ -79,6 +79,21 @@ def test_who_opens_it_at_once_opens_one_ledger(tmp_path):
     assert len(set(opened)) == 1
 
 
+def test_a_fork_within_a_turn_takes_no_connection_of_its_parent_and_ends_no_turn(tmp_path, owner):
+    own = ledger(str(tmp_path))
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    parent = os.getpid()
+    with own.turn("a"):
+        before = owner.execute(waiting).fetchone()
+        child = os.fork()
+        if child:
+            _, status = os.waitpid(child, 0)
+            assert owner.execute(waiting).fetchone() == before
+    if os.getpid() != parent:
+        os._exit(sum(process != parent for process, _ in own._server._idle))
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
 ENDED = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sfumato ledger'"
 
 

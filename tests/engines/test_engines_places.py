@@ -1,6 +1,7 @@
 """Which files a source names: folders with partitions, names with strange characters, lists, object stores."""
 
 import datetime
+import os
 from urllib.parse import quote
 
 import polars as pl
@@ -13,6 +14,7 @@ import sfumato as sf
 from sfumato.engines import column_types
 from sfumato.errors import SchemaError
 from sfumato.queries import bind, count, sum
+from sfumato.queries.aggregation import Distinct
 
 AGE = {"age": sf.Interval(0, 100, 1)}
 ROWS = pa.table(
@@ -49,6 +51,39 @@ def test_partitions_of_a_folder_are_columns_of_declared_types(folder, columns):
     for source in (folder, str(folder), folder.as_uri()):
         assert totals(source, columns, *asked) == [[0 + 0 + 11 + 0], [2, 2], [1], [30 + 40 + 1]]
     assert column_types(folder)["month"] == "string"
+
+
+ODD = ["x=y", "%ff", "%00", "a\nb", "a?b", "\\", "a'b", '"', "*", "[1]", " ", "", "NULL", "__HIVE_DEFAULT_PARTITION__"]
+
+
+@pytest.mark.parametrize("more", [{}, {"day": TIMED["day"]}], ids=["by DuckDB", "through Arrow"])
+def test_no_name_of_a_partition_raises_or_is_taken_for_another(tmp_path, more):
+    for name in ["Ulm", *ODD]:
+        (tmp_path / "people" / f"city={name}").mkdir(parents=True)
+        with (tmp_path / "people" / f"city={name}" / "a.parquet").open("wb") as file:
+            pq.write_table(ROWS.select(["age", "day"]), file)
+    meant = ["?" if name == "%ff" else "\0" if name == "%00" else name for name in ["Ulm", *ODD[:-1]]]
+    columns = {**AGE, "city": sf.Texts(50), **more}
+    table = sf.read(tmp_path / "people", schema=columns, dataset="d")
+    values, counts = table.answer(Distinct(None, "city"))
+    assert dict(zip(values, counts.tolist(), strict=True)) == dict.fromkeys(meant, 5)
+    assert totals(tmp_path / "people", columns, count()) == [[5 * (len(ODD) + 1)]]
+
+
+def test_folders_that_no_engine_reads_whole_are_refused_in_words(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    pq.write_table(ROWS.select(["age"]), tmp_path / "elsewhere" / "a.parquet")
+    (folder / "month=2").mkdir()
+    (folder / "month=2" / "city=Ulm").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SchemaError, match="links to folders, whose rows would be left out"):
+        totals(folder, AGE)
+    (folder / "month=2" / "city=Ulm").unlink()
+    strange = os.fsdecode(b"city=\xff")
+    (folder / "month=2" / strange).mkdir()
+    with (folder / "month=2" / strange / "a.parquet").open("wb") as file:
+        pq.write_table(ROWS.select(["age"]), file)
+    with pytest.raises(SchemaError, match="not UTF-8"):
+        totals(folder, AGE)
 
 
 def test_folders_that_are_no_table_are_refused(folder, tmp_path):
@@ -111,6 +146,8 @@ def test_addresses_of_stores_say_what_they_need(tmp_path):
     for address, words in [
         ("https://example.org/a.parquet", "https:// are not read"),
         ("s3://key:secret@bucket/a.parquet", "credentials into the environment"),
+        ("s3://bucket/a.parquet?region=eu&secret_key=secret", "credentials into the environment"),
+        ("abfss://people@place/a.parquet?sas%5ftoken=secret", "credentials into the environment"),
         (f"file://{tmp_path}/none", "cannot be read; check the address"),
         (f"file://{tmp_path}/a.csv", "cannot be read; check the address"),
     ]:

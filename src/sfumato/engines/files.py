@@ -2,29 +2,35 @@
 
 A path that exists is that path, whatever its name holds.  Of other paths `*` stands for any characters within a part;
 no other character is special.  A folder is all the Parquet files below it; parts of their paths such as `month=2026-11`
-are columns, whose values are texts and are read as the schema declares.  An address such as `s3://bucket/people` is a
-file or a folder there, read with the credentials that the environment has for it.
+are columns, whose values are texts and are read as the schema declares.  These values are taken from the paths here,
+since engines refuse some of them, or take them for others.  An address such as `s3://bucket/people` is a file or a
+folder there, read with the credentials that the environment has for it.
 """
 
 from __future__ import annotations
 
 import glob
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as stores
 import pyarrow.parquet as pq
 
 from sfumato import arguments
+from sfumato.addresses import holds_secret
 from sfumato.errors import SchemaError
 
 __all__ = ["PARQUET", "STORES", "Files", "files_of", "is_address", "local", "must_be_apart"]
 
 PARQUET = (".parquet", ".pq")
+NOTHING = "__HIVE_DEFAULT_PARTITION__"  # what writers call a folder of missing values
 STORES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "file")  # that Arrow reads
 
 
@@ -46,12 +52,26 @@ class Files:
     def dataset(self, held: pa.Schema) -> ds.Dataset:
         """Their columns as Arrow reads them, those of the paths included."""
         reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
-        kept = [held.field(key) for key in self.keys if key in held.names]
-        parts = ds.partitioning(pa.schema(kept), flavor="hive") if kept else None
-        names = [str(path) for path in self.paths]
-        return ds.dataset(
-            names, held, reading, self.store, parts, partition_base_dir=str(self.folder) if kept else None
-        )
+        store = stores.LocalFileSystem() if self.store is None else self.store
+        kept = [key for key in self.keys if key in held.names]
+        parts = [reading.make_fragment(str(path), store, self._said(path, kept)) for path in self.paths]
+        return ds.FileSystemDataset(parts, held, reading, store)
+
+    def _said(self, path: Path, keys: Sequence[str]) -> pc.Expression:
+        """What the path of a file says of its rows."""
+        values = dict(part.partition("=")[::2] for part in path.parent.parts if "=" in part)
+        said = (_is(pc.field(key), values[key]) for key in keys)
+        return reduce(operator.and_, said, pc.scalar(True))
+
+
+def _is(column: pc.Expression, written: str) -> pc.Expression:
+    """That a column holds what a part of a path says, in which `%20` is a space."""
+    if written == NOTHING:
+        return column.is_null()
+    try:
+        return column == unquote_to_bytes(written).decode()
+    except UnicodeDecodeError:
+        return column == "?"  # as every text that is not UTF-8
 
 
 def local(paths: Sequence[Path]) -> Files:
@@ -89,8 +109,10 @@ def files_of(source: object) -> Files | None:
     path = arguments.path("source", source)
     found = _expanded(path)
     if len(found) == 1 and found[0].is_dir():
-        below = [one for one in sorted(found[0].rglob("*")) if one.is_file() and _shown(one.relative_to(found[0]))]
-        return _folder(found[0], below, None, str(source))
+        below = [one for one in sorted(found[0].rglob("*")) if _shown(one.relative_to(found[0]))]
+        if any(one.is_symlink() and one.is_dir() for one in below):
+            raise SchemaError(f"{path} holds links to folders, whose rows would be left out; move the folders there")
+        return _folder(found[0], [one for one in below if one.is_file()], None, str(source))
     if len(found) > 1 and any(one.is_dir() for one in found):
         raise SchemaError(f"{path} matches folders; name one of them, or the files within: */*.parquet")
     return Files(tuple(found), name=str(source))
@@ -123,6 +145,8 @@ def _folder(folder: Path, below: Sequence[Path], store: stores.FileSystem | None
             f"{name} holds files that are not Parquet, whose rows would be left out; move them away, or pass the files "
             "by a pattern such as FOLDER/*.parquet"
         )
+    if any(not _is_utf8(path) for path in below):
+        raise SchemaError(f"a path below {name} is not UTF-8, and no engine opens it; rename the folder or file")
     keys = [_keys(path.relative_to(folder).parent.parts, name) for path in below]
     if len(set(keys)) > 1:
         raise SchemaError(f"the files in {name} lie in folders of different columns; let all be as key=value/key=value")
@@ -130,6 +154,13 @@ def _folder(folder: Path, below: Sequence[Path], store: stores.FileSystem | None
     if len({key.casefold() for key in keys[0]}) < len(keys[0]) or any(key.casefold() in above for key in keys[0]):
         raise SchemaError(f"the paths below {name} name a column twice; rename one of the folders")
     return Files(tuple(below), keys[0], folder, store, name)
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        return bool(str(path).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _keys(parts: Sequence[str], name: str) -> tuple[str, ...]:
@@ -152,8 +183,7 @@ def _stored(address: str) -> Files:
             f"addresses that begin with {scheme}:// are not read; known are {', '.join(f'{one}://' for one in STORES)}"
             " and, for servers, postgresql://. Download the file, or mount its store as a folder"
         )
-    parts = urlsplit(address)
-    if parts.password or (parts.username and scheme != "abfs" and scheme != "abfss"):
+    if holds_secret(address) or (urlsplit(address).username and scheme != "abfs" and scheme != "abfss"):
         raise SchemaError("an address with a password or key is refused; put the credentials into the environment")
     found = _looked_up(address)
     if found is None:

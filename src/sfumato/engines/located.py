@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+from sfumato.addresses import SERVERS
 from sfumato.engines import spark
-from sfumato.engines.servers import SERVERS, on_server
+from sfumato.engines.servers import on_server
 from sfumato.errors import SchemaError
 
 __all__ = ["located"]

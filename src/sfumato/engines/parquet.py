@@ -37,8 +37,7 @@ __all__ = ["engine_types", "everything", "file_types", "opened", "read_columns",
 Kinds = Mapping[str, pa.DataType]
 
 NOTHING = "CAST(NULL AS VARCHAR)"  # a column of no type
-OPTIONS = "can_have_nan = true, utf8_validation = 'replace'"
-PARTITIONED = "hive_partitioning = true, hive_types_autocast = false"
+OPTIONS = "can_have_nan = true, utf8_validation = 'replace', hive_partitioning = false"
 TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}  # of a day
 FURTHEST = 3_000_000  # days before or after 1970: eight thousand years, beyond every date that can be declared
 
@@ -147,7 +146,7 @@ def read_columns(
     """
     backend = connected() if backend is None else backend
     places = {name: (name,) for name in kinds} | dict(places or {})
-    if files.store is not None or any(_raw(kind, name == unit) for name, kind in kinds.items()):
+    if files.store is not None or any(name in files.keys or _raw(kind, name == unit) for name, kind in kinds.items()):
         return _through_arrow(files, kinds, unit, backend, places, clocks)
     return _by_duckdb(files, kinds, backend, places)
 
@@ -157,8 +156,7 @@ def _by_duckdb(files: Files, kinds: Kinds, backend: Backend, places: Mapping[str
     names = ", ".join(f"{column} AS {_extracted((name,))}" for name, column in read.items())
     listed = ", ".join(_quoted(glob.escape(str(path)), "'") for path in files.paths)
     types = {name: _engine_type(kind) for name, kind in kinds.items()}
-    options = f"{OPTIONS}, {PARTITIONED if files.keys else 'hive_partitioning = false'}"
-    return selected(backend, f"SELECT {names} FROM read_parquet([{listed}], {options})", types)
+    return selected(backend, f"SELECT {names} FROM read_parquet([{listed}], {OPTIONS})", types)
 
 
 def _extracted(path: tuple[str, ...]) -> str:

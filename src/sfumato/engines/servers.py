@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
-from weakref import WeakValueDictionary, finalize
+from weakref import WeakValueDictionary
 
 import ibis
 from ibis.backends import BaseBackend
 
+from sfumato.engines.processes import when_gone
 from sfumato.errors import SchemaError
 
-__all__ = ["SERVERS", "on_server"]
+__all__ = ["on_server"]
 
-SERVERS = ("postgresql://", "postgres://")
 _open: WeakValueDictionary[tuple[str, int], BaseBackend] = WeakValueDictionary()  # by address and process
 
 
@@ -22,6 +23,8 @@ def on_server(address: str, table: str | None) -> ibis.Table:
     if table is None:
         raise SchemaError("which table of the PostgreSQL server? name it with table=, such as table='people'")
     *place, name = table.split(".")
+    if len(place) > 1:
+        raise SchemaError(f"{table!r} names more than a schema and a table; name it as table or schema.table")
     if importlib.util.find_spec("psycopg") is None:
         raise SchemaError("PostgreSQL needs the extra `postgres`: pip install 'sfumato[postgres]'")
     backend = _connected(address)
@@ -30,7 +33,8 @@ def on_server(address: str, table: str | None) -> ibis.Table:
     try:
         return backend.table(name, database=place[0] if place else None)
     except Exception:
-        backend.con.rollback()
+        with contextlib.suppress(Exception):  # where the connection is lost
+            backend.con.rollback()
     raise SchemaError(f"there is no table {table!r} that this role may read; name it as table or schema.table")
 
 
@@ -43,6 +47,6 @@ def _connected(address: str) -> BaseBackend | None:
         backend = ibis.connect(address)
     except Exception:
         return None
-    finalize(backend, backend.con.close)
+    when_gone(backend, backend.con.close)
     _open[address, os.getpid()] = backend
     return backend

@@ -12,6 +12,7 @@ import ibis
 import pyarrow as pa
 
 from sfumato import arguments
+from sfumato.addresses import SERVERS
 from sfumato.engines import frames, parquet, spark, text
 from sfumato.engines.backends import connected, executed, quiet
 from sfumato.engines.canary import trusted
@@ -19,7 +20,7 @@ from sfumato.engines.coercion import check_declared
 from sfumato.engines.files import PARQUET, Files, files_of, local, must_be_apart
 from sfumato.engines.joining import joined, of_events, of_people
 from sfumato.engines.origins import based
-from sfumato.engines.servers import SERVERS, on_server
+from sfumato.engines.servers import on_server
 from sfumato.engines.table import Table
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import uuid4
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary
 
 import ibis
 import pyarrow as pa
 
+from sfumato.engines.processes import when_gone
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["executed", "held_by", "is_frame", "named", "started", "streamed"]
 
+GUESSED = "spark.sql.sources.partitionColumnTypeInference.enabled"
 EXTRA = "Spark needs the extra `spark`: pip install 'sfumato[spark]'"
 CONNECT = (
     "Spark Connect sessions are not supported, since their rows cannot be read partition by partition; "
@@ -56,7 +60,7 @@ def named(frame: DataFrame) -> ir.Table:
     if session not in _known:
         _known[session] = ibis.pyspark.connect(session)
     table = _known[session].table(name)
-    finalize(table.op(), _dropped, session, name)
+    when_gone(table.op(), _dropped, session, name)
     return table
 
 
@@ -90,12 +94,25 @@ def started() -> SparkSession:
 def held_by(session: SparkSession, path: str | None, table: str | None) -> DataFrame:
     """A table of the catalogue, or the Parquet files of a path, as Spark sees them."""
     try:
-        return session.table(str(table)) if path is None else session.read.parquet(path)
+        return session.table(str(table)) if path is None else _files(session, path)
     except Exception:
         pass
     if path is None:
         raise SchemaError(f"Spark's catalogue holds no table {table!r} that can be read; check the name")
     raise SchemaError(f"Spark cannot read {path!r} as Parquet files; check that every worker can see them")
+
+
+def _files(session: SparkSession, path: str) -> DataFrame:
+    """The Parquet files of a path, which is no pattern if it exists; what folders are called are texts.
+
+    Spark would guess the types of such columns from all of their values.
+    """
+    guessing = session.conf.get(GUESSED, "true")
+    session.conf.set(GUESSED, "false")
+    try:
+        return session.read.parquet(re.sub(r"([*?\[\]{}\\])", r"\\\1", path) if os.path.exists(path) else path)
+    finally:
+        session.conf.set(GUESSED, str(guessing))
 
 
 def must_repeat(backend: Backend, table: ir.Table) -> None:

@@ -13,9 +13,9 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import finalize
 
 from sfumato.engines.backends import configured, deposited, quiet, selected
+from sfumato.engines.processes import when_gone
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -40,7 +40,7 @@ def _in_duckdb(expression: ir.Table, name: str) -> Stored:
     backend, kinds = expression.get_backend(), dict(expression.schema().items())
     deposited(expression, name)
     held = Stored(selected(backend, f"SELECT * FROM {name}.main.held", kinds))
-    finalize(held, _detached, backend, name)
+    when_gone(held, _detached, backend, name)
     return held
 
 
@@ -58,7 +58,7 @@ def _on_spark(expression: ir.Table, name: str) -> Stored:
         frame = backend._session.sql(backend.compile(expression)).persist(StorageLevel.MEMORY_AND_DISK)
         frame.createTempView(name)
         held = Stored(selected(backend, f"SELECT * FROM {name}", dict(expression.schema().items())))
-    finalize(held, _forgotten, backend, frame, name)
+    when_gone(held, _forgotten, backend, frame, name)
     return held
 
 
@@ -75,7 +75,7 @@ def _in_postgres(expression: ir.Table, name: str) -> Stored:
     backend = expression.get_backend()
     home = Home(connected(backend), expression, name)
     held = Stored(selected(backend, home.query, dict(expression.schema().items())), home.usable)
-    finalize(held, home.close)
+    when_gone(held, home.close)
     return held
 
 

@@ -8,6 +8,7 @@ process has connections of its own.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -97,14 +98,16 @@ class PostgresLedger(Book):
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
         """Wait while anybody else, on whatever machine, publishes the same name; a courtesy that gives up in time."""
+        process = os.getpid()
         with self._server.connection() as con:
             with suppress(driver().Error):
                 con.execute("SELECT pg_advisory_lock(hashtextextended(%s, 1))", (f"{self._name}\n{name}",))
             try:
                 yield
             finally:
-                with suppress(driver().Error):
-                    con.execute("SELECT pg_advisory_unlock_all()")
+                if process == os.getpid():  # the turn is not over when a fork of this process leaves it
+                    with suppress(driver().Error):
+                        con.execute("SELECT pg_advisory_unlock_all()")
 
     def room(self) -> int | None:
         """No limit is known."""

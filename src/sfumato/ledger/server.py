@@ -147,15 +147,16 @@ class Server:
     @contextmanager
     def connection(self) -> Iterator[Connection[Any]]:
         """A connection of this process that nobody else uses meanwhile; broken ones are not used again."""
-        con = self._taken()
+        process, con = os.getpid(), self._taken()
         try:
             yield con
         finally:
-            with self._taking:
-                if con.closed or con.broken or len(self._idle) >= IDLE:
-                    con.close()
-                else:
-                    self._idle.append((os.getpid(), con))
+            if process == os.getpid():  # a fork leaves its parent's
+                with self._taking:
+                    if con.closed or con.broken or len(self._idle) >= IDLE:
+                        con.close()
+                    else:
+                        self._idle.append((process, con))
 
     def _taken(self) -> Connection[Any]:
         while True:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 from sfumato import arguments
+from sfumato.addresses import SERVERS, holds_secret
 from sfumato.errors import SchemaError
 
 __all__ = ["Place", "must_be_connection", "must_be_place", "placed"]
 
-SERVERS = ("postgresql://", "postgres://")
 KEPT = 'connection = "NAME", where the environment variable NAME holds the address of the server'
 VERSION = "{version}"
-SECRETS = {"password", "secret_key", "access_key"}
 PARTS = ("engine", "connection", "path", "table")
 
 
@@ -79,8 +77,8 @@ def must_be_connection(connection: str, engine: str | None) -> None:
 
 def must_be_place(path: str | None, engine: str | None, table: str | None, connection: str | None) -> None:
     """Refuse places that name nothing, or two things, or a password."""
-    if path is not None and "://" in path:
-        _must_be_open(path)
+    if path is not None and "://" in path and holds_secret(path):  # which is not repeated
+        raise ValueError(f"holds a password, and a plan is public: take it out, and write {KEPT}")
     if engine is None and path is None:
         raise ValueError('is missing; add path = "FILE", relative to the plan, or engine = ... with table = ...')
     if engine is None and str(path).startswith(SERVERS):
@@ -91,14 +89,3 @@ def must_be_place(path: str | None, engine: str | None, table: str | None, conne
         raise ValueError(f'is not how a server is named: write table = "NAME" and {KEPT}')
     if engine == "postgres" and path is not None and not path.startswith(SERVERS):
         raise ValueError(f"must be an address such as postgresql://reader@host/database; or write {KEPT}")
-
-
-def _must_be_open(address: str) -> None:
-    """Refuse an address that holds a secret; it is not repeated."""
-    try:
-        parts = urlsplit(address)
-        secret = parts.password is not None or not SECRETS.isdisjoint(parse_qs(parts.query))
-    except ValueError:
-        secret = True
-    if secret:
-        raise ValueError(f"holds a password, and a plan is public: take it out, and write {KEPT}")
