@@ -115,12 +115,14 @@ def test_parts_add_up_to_the_target_whatever_the_number_of_rows_turns_out_to_be(
 
 
 def test_what_a_table_should_be_good_for_decides_what_is_measured():
-    big, small, mixed = sf.Schema(SPACES, size=100_000), sf.Schema(SPACES, size=60), sf.Schema(KINDS, size=900)
+    big, small, mixed = sf.Schema(SPACES, size=100_000), sf.Schema(SPACES, size=2000), sf.Schema(KINDS, size=900)
     for schema, good_for in ((big, "both"), (big, "marginals"), (big, "smooth"), (small, "both"), (mixed, "both")):
         seen = preview(sf.synthetic(good_for=good_for), schema, spend=sf.Pure(1.0))
         assert seen.mechanism == ("marginal-synthesis" if good_for == "marginals" else "joined-synthesis")
         assert ("averages of smooth functions" in str(seen)) == (good_for != "marginals")
         assert ("counts of a column" in str(seen)) == (good_for != "smooth")
+    drowned = preview(sf.synthetic(), sf.Schema(SPACES, size=60), spend=sf.Pure(1.0))  # counts would tell nothing
+    assert "counts of a column" not in str(drowned)
     with pytest.raises(UnsupportedQuery, match="all of them numbers"):
         preview(sf.synthetic(good_for="smooth"), mixed, spend=sf.Pure(1.0))
     with pytest.raises(ParameterError, match="both, smooth, marginals"):

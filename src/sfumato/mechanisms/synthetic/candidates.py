@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -28,8 +29,8 @@ __all__ = ["counting_mechanisms", "sanitizing_mechanisms", "smooth_mechanisms", 
 # most goes to them; with normal noise, and with categories, a tenth is enough.
 LARGE, SMALL = Fraction(3, 4), Fraction(1, 10)
 # Noise of a count, as a part of the rows, beyond which moments alone say as much of every column, and more of all.
-DROWNED, DROWNED_PURE = 0.03, 0.001
-MANY = 10  # columns, below which moments alone would tell too little of any of them
+DROWNED, DROWNED_PURE, DROWNED_FEW = 0.03, 0.001, 0.015
+MANY = 10  # columns, below which moments alone tell little of any of them, unless counts tell nothing
 
 Candidates = Iterator[Callable[[], tuple[Mechanism, float]]]  # each with its predicted error
 
@@ -56,8 +57,9 @@ def synthetic_mechanisms(question: SyntheticRows, target: Guarantee) -> Candidat
     numbers, noise = all(column.ordered for column in question.levels), part_of_rows(marginal, size)
     divided = numbers and not target.takes_normal
     try:
-        many = len(question.levels) >= MANY and question.schema.size is not None
-        if numbers and many and noise > (DROWNED_PURE if divided else DROWNED):
+        many, known = len(question.levels) >= MANY, question.schema.size is not None
+        drowned = (DROWNED_PURE if divided else DROWNED) if many else DROWNED_FEW if divided else math.inf
+        if numbers and known and noise > drowned:
             chosen = _smooth(question, target)
         elif divided or noise > JOINING:
             both = JoinedSynthesis.calibrate(question, target, LARGE if divided else SMALL)
