@@ -19,10 +19,11 @@ from sfumato.accuracy.requests import requested, shared
 from sfumato.bounds import certify
 from sfumato.engines import Table
 from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
-from sfumato.ledger import Ledger, LedgerLike, Member
+from sfumato.ledger import LedgerLike, Member
 from sfumato.ledger.contents import must_have_room
 from sfumato.ledger.names import kept_title, lost_words
 from sfumato.ledger.offers import Offer, offer
+from sfumato.ledger.opening import opened
 from sfumato.ledger.protocol import in_words
 from sfumato.ledger.rules import added, first_of
 from sfumato.orders import Order, Preview, must_be_different, order, previewed
@@ -70,7 +71,9 @@ class Session(Publisher):
         if not isinstance(table, Table):
             raise ParameterError("table must come from sfumato.read(...), which puts it behind its schema")
         if not isinstance(ledger, str | os.PathLike | LedgerLike):
-            raise ParameterError(f"ledger must be the path of a ledger file or a ledger, got {type(ledger).__name__}")
+            raise ParameterError(
+                f"ledger must be the path of a ledger file, a server's address or a ledger, got {type(ledger).__name__}"
+            )
         granted: Guarantee = guarantee_like("budget", budget)  # type: ignore[assignment]
         laboratory = None if isinstance(ledger, str | os.PathLike) else ledger.laboratory
         if rng is not None and not isinstance(rng, SecureRng) and laboratory is None:
@@ -81,10 +84,10 @@ class Session(Publisher):
         self._table = table
         self._rng: Rng = rng or secure()
         self._allow = assumed(allow)
-        schema, is_new = table.schema, isinstance(ledger, str | os.PathLike) and not Path(ledger).exists()
+        schema = table.schema
         must_be_storable(schema)
         dataset, adjacency, unit = schema.dataset, schema.adjacency, schema.unit
-        kept: LedgerLike = ledger if isinstance(ledger, LedgerLike) else Ledger.open(
+        kept, is_new = (ledger, False) if isinstance(ledger, LedgerLike) else opened(
             ledger, dataset=dataset, adjacency=adjacency, unit=unit, budget=granted, allow=self._allow
         )  # fmt: skip
         kept.terms.must_match(dataset, adjacency, unit, granted)

@@ -175,3 +175,18 @@ def test_errors_say_what_to_do_and_hold_no_password():
         PostgresLedger.existing(address(), "nobody")
     with pytest.raises(LedgerError, match="give budget="):
         ledger("nothing yet", budget=None)
+
+
+def test_a_session_spends_from_a_server_and_finds_its_releases_again(tmp_path):
+    import pandas as pd
+
+    import sfumato as sf
+
+    place = f"postgresql://postgres@/postgres?host={os.environ['SFUMATO_POSTGRES']}"
+    table = sf.read(pd.DataFrame({"age": [20, 30, 40]}), schema={"age": sf.Integers(0, 99)}, dataset=tmp_path.name)
+    first = sf.Session(table, budget=sf.Pure(1), ledger=place)
+    made = first.release(sf.count(), spend=sf.Pure(0.25), name="people")
+    again = sf.Session(table, budget=sf.Pure(1), ledger=place)
+    assert again.release(sf.count(), spend=sf.Pure(0.25), name="people").to_bytes() == made.to_bytes()
+    assert again.ledger.spent() == Pure(0.25)
+    assert "new, started by this session" not in str(again.preview(sf.mean("age"), spend=sf.Pure(0.25)))
