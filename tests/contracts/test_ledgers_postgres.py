@@ -1,5 +1,6 @@
 """The ledger on a PostgreSQL server: many processes, lost connections, little rights, tampering."""
 
+import dataclasses
 import multiprocessing
 import os
 import threading
@@ -137,6 +138,34 @@ def test_a_role_that_may_read_and_append_can_spend_and_nothing_else(tmp_path, ow
                 """VALUES (%s, 9, '{"sequence": 9, "kind": "charge"}', '')""",
                 (name,),
             )
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"total": (0, 0)}, {"total": ()}, {"amounts": (-1, 0), "total": (5 * 10**11 - 1, 0)}, {"previous": "0" * 64},
+        {"kind": "open"}, {},
+    ],
+)  # fmt: skip
+def test_a_role_that_may_append_gives_no_budget_back(tmp_path, owner, forged):
+    import psycopg
+
+    name = str(tmp_path)
+    own = ledger(name)
+    own.charge("a", DIGEST, Pure(0.5), {})
+    (*_, last) = own.entries()
+    width = len(last.total)
+    cut = {part: value[:width] if isinstance(value, tuple) else value for part, value in forged.items()}
+    kept = {"sequence": 2, "name": "b", "previous": last.hash, "amounts": (0,) * width}
+    entry = dataclasses.replace(last, **{**kept, **cut})
+    row = (name, entry.sequence, entry.body(), entry.hash)
+    insert = "INSERT INTO sfumato.entries (ledger, sequence, body, hash) VALUES (%s, %s, %s, %s)"
+    if forged:
+        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+            owner.execute(insert, row)
+        assert own.spent() == Pure(0.5)
+    else:  # the same without a lie is an entry like any other
+        owner.execute(insert, row)
 
 
 @pytest.mark.parametrize("change", ["UPDATE {} SET ledger = ledger", "DELETE FROM {}", "TRUNCATE {} CASCADE"])

@@ -60,9 +60,22 @@ SCHEMA = (
 BEGIN
   RAISE EXCEPTION 'a ledger is append-only';
 END $$""",
+    # An entry continues the chain, and its total is the last one and its own amounts: no writer gives budget back.
     """CREATE FUNCTION sfumato.next_entry() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+DECLARE
+  held sfumato.entries;
 BEGIN
-  IF NEW.sequence <> (SELECT coalesce(max(sequence), -1) + 1 FROM sfumato.entries WHERE ledger = NEW.ledger) THEN
+  SELECT * INTO held FROM sfumato.entries WHERE ledger = NEW.ledger ORDER BY sequence DESC LIMIT 1;
+  IF NEW.sequence <> coalesce(held.sequence, -1) + 1
+    OR NEW.hash <> encode(sha256(convert_to(NEW.body, 'UTF8')), 'hex')
+    OR (NEW.sequence = 0) <> (NEW.body::json ->> 'kind' = 'open')
+    OR (NEW.sequence > 0 AND NEW.body::json ->> 'previous' IS DISTINCT FROM held.hash)
+    OR (NEW.sequence > 0 AND EXISTS (
+      SELECT FROM json_array_elements_text(NEW.body::json -> 'total') WITH ORDINALITY AS total (n, place)
+      FULL JOIN json_array_elements_text(NEW.body::json -> 'amounts') WITH ORDINALITY AS own (n, place) USING (place)
+      FULL JOIN json_array_elements_text(held.body::json -> 'total') WITH ORDINALITY AS before (n, place) USING (place)
+      WHERE (own.n::numeric >= 0 AND total.n::numeric = before.n::numeric + own.n::numeric) IS NOT TRUE))
+  THEN
     RAISE EXCEPTION 'a ledger is append-only';
   END IF;
   RETURN NEW;
