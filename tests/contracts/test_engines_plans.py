@@ -131,6 +131,17 @@ def test_a_server_whose_address_is_nowhere_is_asked_for_before_anything_is_charg
     assert not (tmp_path / "people.ledger").exists()
 
 
+def test_drafts_of_several_files_leave_their_dataset_to_be_named(tmp_path, run):
+    for place in range(2):
+        pq.write_table(ROWS, tmp_path / f"{place}.parquet")
+    code, out, _ = run("draft", tmp_path / "*.parquet")
+    assert code == 0
+    assert 'dataset = "FILL IN"' in out
+    assert '[ledger]\npath = "FILL IN"' in out
+    code, _, err = run("draft", tmp_path / "0.parquet", "--table", "people")
+    assert (code, "holds one alone: leave it out" in " ".join(err.split())) == (1, True)
+
+
 # PostgreSQL
 
 
@@ -217,3 +228,22 @@ def test_commands_on_spark_make_what_files_make(tmp_path):
     assert json.loads(checked)["rows"] == 400
     assert published(tmp_path / "out") == pytest.approx([44, 45], abs=1)
     assert pq.read_table(tmp_path / "made.parquet").num_rows == 200
+
+
+@pytest.mark.spark
+def test_paths_on_spark_are_paths(tmp_path):
+    from sfumato.engines.spark import held_by, started
+
+    odd = tmp_path / "months [1-9] {a,b} é?"
+    for folder in (odd, tmp_path / "months 1 a éx", tmp_path / "mixed"):
+        folder.mkdir()
+    pq.write_table(ROWS, odd / "a*b.parquet")
+    pq.write_table(ROWS.slice(0, 7), odd / "axb.parquet")
+    pq.write_table(ROWS.slice(0, 9), tmp_path / "months 1 a éx" / "a.parquet")
+    counts = {"": 407, "/a*b.parquet": 400, "/ax*.parquet": 7}
+    assert {end: held_by(started(), f"{odd}{end}", None).count() for end in counts} == counts
+    pq.write_table(ROWS, tmp_path / "mixed" / "a.parquet")
+    texts = ROWS.set_column(ROWS.column_names.index("age"), "age", ROWS["age"].cast("string"))
+    pq.write_table(texts, tmp_path / "mixed" / "b.parquet")
+    with pytest.raises(SchemaError, match="have the same types"):
+        held_by(started(), str(tmp_path / "mixed"), None)

@@ -208,3 +208,14 @@ def test_statements_end_at_the_limit_of_the_role_or_the_address_or_at_ours(serve
     with session(own) as con:
         assert con.execute("SHOW statement_timeout").fetchone() == ("90s",)
     own.disconnect()
+
+
+def test_what_the_role_may_not_read_is_refused_when_it_is_opened(made):
+    table = made("CREATE TABLE odd (x INT, hidden INT)", grant=False)
+    with pytest.raises(SchemaError, match=r"may not read every declared column.* GRANT SELECT") as refused:
+        sf.read(table, schema={"x": sf.Integers(0, 9)}, dataset="odd")
+    assert refused.value.__cause__ is refused.value.__context__ is None
+    table = made("CREATE TABLE odd (x INT, hidden INT)", "GRANT SELECT (x) ON odd TO reader", grant=False)
+    assert answers(table, {"x": sf.Integers(0, 9)}, count()) == [[0]]
+    with pytest.raises(SchemaError, match="may not read"):
+        sf.read(table, schema={"hidden": sf.Integers(0, 9)}, dataset="odd")

@@ -2,6 +2,7 @@
 
 import gzip
 
+import duckdb
 import ibis
 import pandas as pd
 import polars as pl
@@ -214,7 +215,7 @@ def test_several_files_that_are_no_table_are_refused(tmp_path):
     for source, words in [
         (tmp_path / "none*.parquet", "no file matches"),
         ([tmp_path / "a.parquet", tmp_path / "a.csv"], "all are Parquet"),
-        (tmp_path / "*.parquet", "different types"),
+        (tmp_path / "*.parquet", "same columns of the same types"),
         ([tmp_path / "a.parquet", tmp_path / "c.parquet"], "there is no file"),
         ([], "cannot read a table from list"),
         ([1, 2], "cannot read a table from list"),
@@ -225,3 +226,37 @@ def test_several_files_that_are_no_table_are_refused(tmp_path):
             sf.read(source, schema=AGE, dataset="t")
     with pytest.raises(SchemaError, match="say dataset"):
         sf.read(tmp_path / "*.parquet", schema=AGE)
+
+
+def test_tables_of_other_schemas_of_a_database_are_named_and_read(database):
+    connection = duckdb.connect(database)
+    connection.execute('CREATE SCHEMA s; CREATE TABLE s."a.b""c" AS SELECT 30 AS age FROM range(7)')
+    connection.execute("CREATE TABLE s.people AS SELECT 30 AS age FROM range(5)")
+    connection.close()
+    held = {"people": 3, "s.people": 5, 's.a.b"c': 7}
+    assert {name: totals(sf.read(database, table=name, schema=AGE), count())[0][0] for name in held} == held
+    with pytest.raises(SchemaError, match=r"no table 'peeple'; it holds the tables people, s\.a\.b.c, s\.people; "):
+        sf.read(database, table="peeple", schema=AGE)
+    with pytest.raises(SchemaError, match=r"holds the tables people, s\.a"):
+        column_types(database)
+
+
+@pytest.mark.parametrize("source", [lambda path: path, lambda path: FRAME, lambda path: ibis.memtable(FRAME)])
+def test_a_table_is_named_only_where_there_are_several(tmp_path, source):
+    pq.write_table(FRAME, tmp_path / "people.parquet")
+    with pytest.raises(SchemaError, match="holds one alone: leave it out"):
+        sf.read(source(tmp_path / "people.parquet"), table="people", schema=AGE, dataset="people")
+    with pytest.raises(SchemaError, match="holds one alone"):
+        column_types(source(tmp_path / "people.parquet"), "people")
+
+
+def test_files_that_differ_are_refused_by_the_columns_that_do(tmp_path):
+    pq.write_table(FRAME, tmp_path / "a.parquet")
+    for other, words in [
+        (FRAME.rename_columns(["alter", "id"]), "'age', 'alter'"),
+        (FRAME.set_column(0, "age", [["30", "40", "50"]]), "'age'"),
+        (FRAME.select(["id", "age"]), "their order"),
+    ]:
+        pq.write_table(other, tmp_path / "b.parquet")
+        with pytest.raises(SchemaError, match=f"a.parquet and .*b.parquet do not hold the same columns.*: {words}"):
+            sf.read(tmp_path, schema=AGE, dataset="months")

@@ -11,7 +11,7 @@ from sfumato.errors import SchemaError
 from sfumato.plans import BLANK, FORMAT
 from sfumato.plans.places import Place, must_be_connection, must_be_place, placed
 from sfumato.spaces import SPACES
-from sfumato.spaces.schema import stem
+from sfumato.spaces.schema import is_pattern, stem
 from sfumato.visible import visible
 
 __all__ = ["drafted", "run"]
@@ -99,7 +99,11 @@ def run(
 def drafted(place: Place, kinds: dict[str, str], out: Path | None, said: Mapping[str, Entry] | None = None) -> str:
     """The text of the plan; `said` is what a codebook says of columns."""
     named = Path(place.table or "" if place.path is None or place.engine == "postgres" else place.path)
-    dataset = stem(named) if place.path is not None and place.engine != "postgres" else named.name.rpartition(".")[2]
+    if place.path is None or place.engine == "postgres":
+        dataset = named.name.rpartition(".")[2]
+    else:
+        dataset = BLANK if is_pattern(named) and not named.exists() else stem(named)
+    ledger = BLANK if dataset == BLANK else f"{dataset}.ledger"
     parts = place.to_record(out.parent if out is not None else Path())
     head = HEAD.format(
         file=visible(named.name), blank=BLANK, hints=_hints(), format=FORMAT, dataset=_quoted(dataset),
@@ -108,7 +112,7 @@ def drafted(place: Place, kinds: dict[str, str], out: Path | None, said: Mapping
     named_only = _has_names_only(place)
     known = said or {}
     columns = [_column(name, None if named_only else kind, known.get(name, {})) for name, kind in kinds.items()]
-    return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=_quoted(f"{dataset}.ledger"))
+    return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=_quoted(ledger))
 
 
 def _placed(file: str | None, table: str | None, engine: str | None, connection: str | None) -> Place:

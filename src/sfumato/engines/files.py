@@ -142,8 +142,8 @@ def _folder(folder: Path, below: Sequence[Path], store: stores.FileSystem | None
         raise SchemaError(f"{name} holds no Parquet file; name the folder that does")
     if any(path.suffix.lower() not in PARQUET for path in below):
         raise SchemaError(
-            f"{name} holds files that are not Parquet, whose rows would be left out; move them away, or pass the files "
-            "by a pattern such as FOLDER/*.parquet"
+            f"{name} holds files that are not Parquet, whose rows would be left out; move them away, or pass files of "
+            "one kind by a pattern such as FOLDER/*.parquet or FOLDER/*.csv"
         )
     if any(not _is_utf8(path) for path in below):
         raise SchemaError(f"a path below {name} is not UTF-8, and no engine opens it; rename the folder or file")

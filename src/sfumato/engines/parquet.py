@@ -107,14 +107,25 @@ def file_types(files: Files) -> pa.Schema:
                 raise SchemaError(f"{path} is no file; Parquet files are read by their names, without patterns")
         must_be_apart(files)
     found = files.footer(files.paths[0])
-    if any(not found.equals(files.footer(path)) for path in files.paths[1:]):
-        raise SchemaError("Parquet files of different types are not read together; store the rows with create_table")
+    for path in files.paths[1:]:
+        if not found.equals(other := files.footer(path)):
+            raise SchemaError(
+                f"{files.paths[0].name} and {path} do not hold the same columns of the same types, in one order: "
+                f"{_differing(found, other)}; Parquet files that are read together must, so write one of them anew"
+            )
     inside = {name.casefold() for name in found.names}
     for key in files.keys:
         if key.casefold() in inside:
             raise SchemaError(f"{key!r} is a column of the files and part of their paths; rename one")
         found = found.append(pa.field(key, pa.string()))
     return found
+
+
+def _differing(one: pa.Schema, other: pa.Schema) -> str:
+    """Which columns two files hold differently, from their footers, which are public."""
+    pairs = [{field.name: str(field.type) for field in held} for held in (one, other)]
+    names = sorted(name for name, _ in set(pairs[0].items()) ^ set(pairs[1].items()))
+    return ", ".join(map(repr, dict.fromkeys(names))) or "their order, or whether values may be missing"
 
 
 def time_units(path: Path) -> dict[str, str]:

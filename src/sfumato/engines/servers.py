@@ -35,7 +35,9 @@ def on_server(address: str, table: str | None) -> ibis.Table:
     except Exception:
         with contextlib.suppress(Exception):  # where the connection is lost
             backend.con.rollback()
-    raise SchemaError(f"there is no table {table!r} that this role may read; name it as table or schema.table")
+    raise SchemaError(
+        f"there is no table {table!r} that this role may read; name it as table or schema.table, without quotes"
+    )
 
 
 def _connected(address: str) -> BaseBackend | None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["column_types", "open_source", "read"]
 
 DATABASES = (".duckdb", ".ddb", ".db")
-TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY table_name"
+TABLES = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
 
 
 def read(
@@ -105,17 +105,22 @@ def _joined(source: object, table: str | None, people: object, schema: Schema) -
 
 def open_source(source: object, table: str | None = None, schema: Schema | None = None) -> ibis.Table:
     """An Ibis table over the source; with a schema, of files and frames only the columns that it declares."""
-    if isinstance(source, ibis.Table):
+    if isinstance(source, ibis.Table) and table is None:
         return based(source, schema)
-    if spark.is_frame(source):
+    if spark.is_frame(source) and table is None:
         with quiet():
             return based(spark.named(source), schema)
     if isinstance(source, str) and source.startswith(SERVERS):
         return based(on_server(source, table), schema)
     files = files_of(source)
-    if files is None:
+    kind = None if files is None else _kind(files)
+    if table is not None and kind not in DATABASES:
+        raise SchemaError(
+            "table= names a table inside a DuckDB file or on a PostgreSQL server; "
+            f"{'a frame' if files is None else files.name} holds one alone: leave it out"
+        )
+    if files is None or kind is None:
         return _frame(source, schema)
-    kind = _kind(files)
     opened = _opened(files, kind, table, schema)
     if opened is None:  # raised out here, so that the engine's own error is not its context
         raise _unreadable(files, kind)
@@ -172,7 +177,7 @@ def _lines(path: Path, schema: Schema | None) -> pa.RecordBatchReader:
 def column_types(source: object, table: str | None = None) -> dict[str, str]:
     """Column names and types, never values; a text file knows names only."""
     files = files_of(source)
-    if files is None:
+    if files is None or table is not None:
         return {name: str(kind) for name, kind in open_source(source, table).schema().items()}
     kind = _kind(files)
     if kind in text.SEPARATORS:
@@ -183,8 +188,7 @@ def column_types(source: object, table: str | None = None) -> dict[str, str]:
         with contextlib.suppress(pa.ArrowException, OSError):
             return {name: str(kind) for name, kind in parquet.engine_types(parquet.file_types(files)).items()}
         raise _unreadable(files, kind)
-    held = open_source(files.paths[0], table).schema()
-    return {name: str(kind) for name, kind in held.items()}
+    return {name: str(kind) for name, kind in open_source(files.paths[0]).schema().items()}
 
 
 def _stored(schema: Schema) -> dict[str, str]:
@@ -274,20 +278,25 @@ def _loaded(parts: Iterable[pa.Table | pa.RecordBatchReader]) -> ibis.Table:
 def _database(path: Path, table: str | None, schema: Schema | None) -> ibis.Table:
     connection = trusted(connected(path, read_only=True))
     connection.raw_sql("SET enable_external_access = false")  # what a view in the file reads lies in the file
-    tables = [name for (name,) in connection.raw_sql(TABLES).fetchall()]  # Ibis 12 cannot list them on DuckDB 2
+    listed = connection.raw_sql(TABLES).fetchall()  # Ibis 12 cannot list them on DuckDB 2
+    tables = {name if place == "main" else f"{place}.{name}": (place, name) for place, name in listed}
     if table is None and len(tables) == 1:
         (table,) = tables
     if table not in tables:
-        raise SchemaError(f"{path} holds the tables {', '.join(tables)}; name one with table=")
-    if not _lies_within(connection, str(table)):
+        asked = "" if table is None else f"no table {table!r:.200}; it holds "
+        named = f"the tables {', '.join(tables)}; name one with table=" if tables else "no table"
+        raise SchemaError(f"{path} holds {asked}{named}")
+    if not _lies_within(connection, *tables[table]):
         raise SchemaError(f"{table!r} in {path} is a view of something outside that file; store its rows in a table")
-    return based(connection.table(table), schema)
+    return based(connection.table(tables[table][1], database=tables[table][0]), schema)
 
 
-def _lies_within(connection: BaseBackend, table: str) -> bool:
+def _lies_within(connection: BaseBackend, *names: str) -> bool:
     """Whether a table or view can be planned without access to anything outside its file."""
     try:
-        connection.con.cursor().execute("EXPLAIN SELECT * FROM " + '"' + table.replace('"', '""') + '"')
+        connection.con.cursor().execute(
+            "EXPLAIN SELECT * FROM " + ".".join('"' + name.replace('"', '""') + '"' for name in names)
+        )
     except Exception:
         return False
     return True

@@ -99,18 +99,23 @@ def held_by(session: SparkSession, path: str | None, table: str | None) -> DataF
         pass
     if path is None:
         raise SchemaError(f"Spark's catalogue holds no table {table!r} that can be read; check the name")
-    raise SchemaError(f"Spark cannot read {path!r} as Parquet files; check that every worker can see them")
+    raise SchemaError(
+        f"Spark cannot read {path!r} as Parquet files; check that every worker can see them, and that their columns "
+        "have the same types; a table of Spark's catalogue is named by table"
+    )
 
 
 def _files(session: SparkSession, path: str) -> DataFrame:
-    """The Parquet files of a path, which is no pattern if it exists; what folders are called are texts.
+    """The Parquet files of a path, in which only `*` is a pattern, and that only where it does not exist here; what folders are called are texts.
 
     Spark would guess the types of such columns from all of their values.
     """
     guessing = session.conf.get(GUESSED, "true")
     session.conf.set(GUESSED, "false")
     try:
-        return session.read.parquet(re.sub(r"([*?\[\]{}\\])", r"\\\1", path) if os.path.exists(path) else path)
+        merged = session.read.option("mergeSchema", "true")  # all footers: types that differ fail now, not by value
+        meant = r"([*?\[\]{}\\])" if os.path.exists(path) else r"([?\[\]{}\\])"
+        return merged.parquet(re.sub(meant, r"\\\1", path))
     finally:
         session.conf.set(GUESSED, str(guessing))
 

@@ -85,7 +85,9 @@ def must_be_place(path: str | None, engine: str | None, table: str | None, conne
         raise ValueError(f'is the address of a server: write engine = "postgres", table = "NAME" and {KEPT}')
     if engine == "spark" and (path is None) == (table is None):
         raise ValueError('says which Parquet files Spark reads, and table = "NAME" one of its catalogue: give one')
-    if engine == "postgres" and (table is None or (path is None) == (connection is None)):
+    if engine == "postgres" and table is None:
+        raise ValueError('is not enough to find a table: write table = "NAME" (--table NAME) as well')
+    if engine == "postgres" and (path is None) == (connection is None):
         raise ValueError(f'is not how a server is named: write table = "NAME" and {KEPT}')
     if engine == "postgres" and path is not None and not path.startswith(SERVERS):
         raise ValueError(f"must be an address such as postgresql://reader@host/database; or write {KEPT}")

@@ -66,7 +66,26 @@ def plain(table: ir.Table, schema: Schema | None) -> ir.Table:
                for name, kind in kinds.items()]  # fmt: skip
     held = {name: kind if name == unit else _kind(kind) for name, kind in kinds.items()}
     query = f"SELECT {', '.join(columns)} FROM {source} AS source"
+    _must_be_granted(query, backend)
     return ops.SQLQueryResult(query, ibis.schema(held), backend).to_expr()
+
+
+def _must_be_granted(query: str, backend: Backend) -> None:
+    """Refuse what the role may not read: the server compares rights where it plans, and a charge must not come first.
+
+    The server's own message is not the context of ours.
+    """
+    with session(backend) as con:
+        try:
+            with con.transaction():
+                con.execute(f"EXPLAIN {query}")
+            return
+        except Exception:
+            pass
+    raise SchemaError(
+        "this role may not read every declared column of the table; let its owner GRANT SELECT ON the table TO the "
+        "role, and USAGE ON its schema"
+    )
 
 
 def _declared(schema: Schema) -> dict[str, None]:
