@@ -106,9 +106,9 @@ def held_by(session: SparkSession, path: str | None, table: str | None) -> DataF
 
 
 def _files(session: SparkSession, path: str) -> DataFrame:
-    """The Parquet files of a path, in which only `*` is a pattern, and that only where it does not exist here; what folders are called are texts.
+    """The Parquet files of a path, in which `*` alone is a pattern, unless the path exists.
 
-    Spark would guess the types of such columns from all of their values.
+    What folders are called are texts; Spark would guess types from all of them.
     """
     guessing = session.conf.get(GUESSED, "true")
     session.conf.set(GUESSED, "false")
