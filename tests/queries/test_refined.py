@@ -102,3 +102,25 @@ def test_medians_by_group_of_a_fine_column_come_from_the_engine_in_runs():
     true = [np.median(numbers[groups == group]) for group in range(3)]
     assert question.estimate(found) == pytest.approx(true, abs=0.2)
     assert [ranks.rows for ranks in looked] == [int((groups == group).sum()) for group in range(3)]
+
+
+def test_a_table_that_others_may_write_to_is_counted_by_one_statement(tmp_path):
+    """A row that moves between two passes would count in both."""
+    import ibis
+    import pandas as pd
+
+    import sfumato as sf
+    from sfumato.queries import bind
+
+    frame = pd.DataFrame({"pay": np.arange(100) / 7, "who": np.arange(100) // 2})
+    space = {"pay": sf.Interval(0, 10**6, step=0.01)}
+    foreign = ibis.duckdb.connect(tmp_path / "x.duckdb")
+    foreign.con.execute("CREATE TABLE rows AS SELECT range / 7.0 AS pay, range // 2 AS who FROM range(100)")
+    question = bind(sf.quantiles("pay", [0.5]), sf.Schema(space, dataset="x"))
+    others = sf.read(foreign.table("rows"), schema=question.schema)
+    ours = sf.read(frame, schema=question.schema)
+    persons = sf.read(foreign.table("rows"), schema=space, unit="who", rows=2, dataset="x")
+    assert [table.steady for table in (others, ours, persons)] == [False, True, True]
+    assert isinstance(question.answer(others)[0], Ranks)
+    assert not isinstance(question.answer(ours)[0], Ranks)
+    foreign.disconnect()

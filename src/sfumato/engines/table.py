@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sfumato import arguments
 from sfumato.cards import Card, Shown
-from sfumato.engines.backends import executed, streamed
+from sfumato.engines.backends import OWN, executed, streamed
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.compilation import LIMB, compiled, limbs
@@ -108,6 +108,11 @@ class Table(Shown):
         if isinstance(schema.unit, Person):
             sources = (source for name in columns for source in schema.sources(name))
             self._kept.expect(sources, schema.unit.rows if schema.unit.groups is None else None)
+
+    @property
+    def steady(self) -> bool:
+        """Whether all answers are of one state: rows of persons are stored, and what we opened is written by nobody."""
+        return isinstance(self.schema.unit, Person) or self.source.get_backend() in OWN
 
     def answer(self, statistic: Statistic) -> Any:
         """The exact, secret answer.  Whatever the engine raises is replaced by one generic error."""

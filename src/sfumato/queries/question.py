@@ -31,6 +31,10 @@ class Source(Protocol):
     def schema(self) -> Schema:
         """What is public of the table."""
 
+    @property
+    def steady(self) -> bool:
+        """Whether nobody can write to the rows between two statistics, so that both are of one state."""
+
     def answer(self, statistic: Statistic) -> Any:
         """A statistic by its description, in the form that the description states."""
 
