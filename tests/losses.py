@@ -82,6 +82,7 @@ from sfumato.mechanisms.synthetic.workload import mechanism as workload
 from sfumato.mechanisms.synthetic.workload import rounds as workload_rounds
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Concentrated, Pure
+from sfumato.queries.ranks import Padded
 from sfumato.randomness import seeded
 from sfumato.sampling import choose
 from sfumato.sampling.bodies import CrossPolytope, Hull, Image
@@ -294,7 +295,10 @@ def bracketed(mechanism, one, other):
         beside = [(low - 1, math.ceil(mechanism.margin(less) / (1 - less)), low - 1, high, less)]
         beside += [(high + 1, math.ceil(mechanism.margin(more) / more), low, high + 1, more)]
         for place, count, first, last, p in beside:
-            pairs = [[ranks.padded(place, count) for ranks in side] for side in (one, other)]
+            pairs = [
+                [Padded(ranks, place, count, place < low).near(0, ranks.rows + count) for ranks in side]
+                for side in (one, other)
+            ]
             moves.append(apart(*pairs, np.arange(first, last + 1), p))
     share = ranked(query, one, other) / Fraction(query.spread)
     estimates, rho = Fraction(amount(mechanism.estimating.guarantee())), mechanism.estimating.concentrated

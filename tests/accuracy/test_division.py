@@ -168,7 +168,7 @@ def test_a_lost_release_of_a_settled_plan_is_named(tmp_path):
     interrupted(held, tmp_path, ["people"])
     with pytest.raises(BudgetExceeded, match=r"Lower the spends, or remove releases\.  'people' was charged before"):
         fit(held, outlook(held))
-    session = sf.Session(sf.read(held.table, schema=held.schema), budget=held.budget, ledger=held.ledger)
+    session = sf.Session(sf.read(held.table.path, schema=held.schema), budget=held.budget, ledger=held.ledger)
     with pytest.raises(BudgetExceeded, match="'people' was charged before and never stored"):
         session.release_all([{"query": sf.count(), "spend": sf.Pure(0.6), "name": "people"}])
 
