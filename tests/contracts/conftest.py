@@ -1,8 +1,11 @@
 """Engines that need a server of their own."""
 
 import os
+import sys
 
 import pytest
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's workers have what the tests have, whoever starts it
 
 
 @pytest.fixture(scope="session")
