@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
+APT    := apt-get -o DPkg::Lock::Timeout=600  # two targets may install at once
 export PYTHONDONTWRITEBYTECODE =  # compiled modules are kept: tests and demo start hundreds of processes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fresh test-heavy test-spark test-postgres test-node test-client check format audit bench clean
+.PHONY: help demo test test-fresh test-heavy test-spark test-postgres test-node test-browser test-fuzz test-client check format audit bench experiments docs dist sbom gallery clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,36 +17,46 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check]"
 	@touch $@
 
-demo: $(VENV)/.ready  ## Generate a sample table, preview, publish statistics, a curve and a synthetic table (in demo/)
+demo: $(VENV)/.ready  ## Statistics, a curve, a synthetic table, a local collection, an audit; every picture in demo/index.html
 	$(BIN)/python examples/people.py demo
 	$(BIN)/sfumato preview demo/people.toml
 	$(BIN)/sfumato publish demo/people.toml --out demo/report
 	$(BIN)/sfumato synthesize demo/people.toml --epsilon 1 --delta 1e-7 --column age --column state --column salary \
 		--out demo/synthetic.parquet
 	$(BIN)/sfumato ledger show demo/people.ledger
+	$(BIN)/python examples/demo.py demo
 
 test: $(VENV)/.ready  ## All tests that need no system packages
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not postgres and not node and not heavy"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not postgres and not node and not browser and not fuzz and not heavy"
 
 test-fresh: $(VENV)/.ready  ## The same tests with fresh seeds and examples
-	SFUMATO_FRESH_SEEDS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not postgres and not node and not heavy"
+	SFUMATO_FRESH_SEEDS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not postgres and not node and not browser and not fuzz and not heavy"
 
 test-heavy: $(VENV)/.ready  ## Tests that take minutes each
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node" -o faulthandler_timeout=1800
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node and not browser and not fuzz" -o faulthandler_timeout=1800
 
 test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if there is none)
-	@command -v java >/dev/null || (apt-get update -q && apt-get install -q -y openjdk-17-jre-headless)
+	@command -v java >/dev/null || ($(APT) update -q && $(APT) install -q -y openjdk-17-jre-headless)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,spark]"
 	$(BIN)/pytest -m spark tests/contracts
 
 test-postgres: $(VENV)/.ready  ## The engine contract on PostgreSQL (installs the server if there is none, and starts one of its own)
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || (apt-get update -q && apt-get install -q -y postgresql)
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ($(APT) update -q && $(APT) install -q -y postgresql)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,postgres]"
 	$(BIN)/python tests/serving.py $(BIN)/pytest -m postgres tests/contracts
 
 test-node: $(VENV)/.ready  ## The JavaScript client against the Python one (installs Node if there is none)
-	@command -v node >/dev/null || (apt-get update -q && apt-get install -q -y nodejs)
+	@command -v node >/dev/null || ($(APT) update -q && $(APT) install -q -y nodejs)
 	$(BIN)/pytest -m node tests/node
+
+test-browser: $(VENV)/.ready  ## Pages in Debian's Chromium (installs it if there is none)
+	@command -v chromium >/dev/null || ($(APT) update -q && $(APT) install -q -y chromium)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,browser]"
+	$(BIN)/pytest -m browser tests/browser
+
+test-fuzz: $(VENV)/.ready  ## The service under requests made from its own OpenAPI document, a few minutes
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,fuzz]"
+	$(BIN)/pytest -m fuzz tests/fuzzing
 
 test-client:  ## The client's own wheel, in an environment that has numpy and nothing else
 	rm -rf $(VENV)-client build/client
@@ -66,7 +77,7 @@ format: $(VENV)/.ready  ## Rewrite the code in the project's format
 	$(BIN)/ruff format .
 
 audit: $(VENV)/.ready  ## Attack every mechanism and every planted bug, with a summary table
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node" tests/auditing
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node and not browser and not fuzz" tests/auditing
 	cd tests/auditing && ../../$(BIN)/python -m sfumato.auditing own:TARGETS --seconds 20
 
 bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in an environment of their own
@@ -77,6 +88,30 @@ bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in a
 	for figure in noise engine joins ledger accounting auditing geometry functions local synthesis tables large_tables targets smooth_queries predictions covering accuracy certificates; do \
 		SFUMATO_PEER_PYTHON=$(VENV)-peers/bin/python $(VENV)-bench/bin/python benchmarks/$$figure.py --json \
 		|| exit 1; done
+
+# The pictures of the figures that are asked for: all, or those of the chapters that --only names.
+CHAPTERS = metric:document-density geometry:document-geometry local:document-local smooth:document-smooth selection:document-thresholds
+DRAWN = $(foreach each,$(CHAPTERS),$(if $(or $(if $(findstring --only,$(ARGS)),,all),$(findstring $(firstword $(subst :, ,$(each))),$(ARGS))),$(lastword $(subst :, ,$(each)))))
+
+experiments: $(VENV)/.ready  ## Every table and figure of the five source documents, stored, in pages and pictures (DATA=DIR; ARGS="--only NAME")
+	$(BIN)/python experiments/run.py $(if $(DATA),--data $(DATA)) $(or $(ARGS),--write)
+	$(BIN)/python website/results.py
+	$(if $(DRAWN),$(BIN)/python website/pictures.py $(DRAWN))
+
+docs: $(VENV)/.ready  ## The documentation as a site that needs no network (build/site/index.html), every link followed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python website/check.py docs build/site
+
+dist:  ## Wheel and sdist in build/dist, tried outside the repository with every Python that is here
+	$(PYTHON) distribution/trial.py build/dist
+
+sbom: $(VENV)/.ready  ## A bill of materials of all packages (CycloneDX, build/sbom.cdx.json)
+	$(BIN)/python distribution/sbom.py build/sbom.cdx.json
+
+gallery: $(VENV)/.ready  ## Run the gallery and the notebooks, and keep their pictures and outputs
+	$(BIN)/python website/gallery.py
+	$(BIN)/python website/notebooks.py
 
 clean:  ## Remove what the targets made (never a ledger outside demo/)
 	rm -rf demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis

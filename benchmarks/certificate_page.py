@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ __all__ = ["BEGIN", "END", "PAGE", "between", "sentence", "write"]
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "guide" / "certificates.md"
-PICTURES = ROOT / "docs" / "pictures"
 BEGIN, END = "<!-- grid -->", "<!-- end of grid -->"
 EPSILONS = (0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
 TICKS = [0.05, 0.1, 0.2, 0.5, 1, 2]
@@ -56,8 +56,16 @@ def write() -> None:
     text = PAGE.read_text()
     head, tail = text.split(BEGIN, 1)[0], text.split(END, 1)[1]
     PAGE.write_text(f"{head}{BEGIN}\n{page()}\n\n{sentence()}\n{END}{tail}")
-    over_epsilon().save(PICTURES / "certificates-over-epsilon.png", scale_factor=1.5)
-    at_a_glance().save(PICTURES / "certificates.png", scale_factor=1.5)
+    draw()
+
+
+def draw() -> None:
+    """The pictures, as the others of the guide are written."""
+    sys.path.append(str(ROOT / "website"))
+    from pictures import PICTURES, shortened
+
+    (PICTURES / "certificates-over-epsilon.svg").write_text(shortened(over_epsilon()))
+    (PICTURES / "certificates.svg").write_text(shortened(at_a_glance()))
 
 
 def spend(kind: str, epsilon: float) -> Any:
@@ -87,7 +95,7 @@ def over_epsilon() -> alt.Chart:
     """Small pictures, one a kind: the released error and the bound, both over epsilon."""
     order = [name for name, _, _ in PLOTTED]
     colors = alt.Scale(domain=["released", "least possible"], range=["#1f5fa8", "#b8860b"])
-    base = alt.Chart(alt.Data(values=points())).mark_line(point=alt.OverlayMarkDef(size=14)).encode(
+    base = alt.Chart(alt.Data(values=points())).mark_line().encode(
         x=alt.X("epsilon:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=TICKS), title="epsilon"),
         y=alt.Y("error:Q", scale=alt.Scale(type="log", nice=False), title=None),
         color=alt.Color("what:N", scale=colors, title="error on the worst table", legend=alt.Legend(orient="top")),

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from people import people
 
 import sfumato as sf
+from sfumato.samples import people
 
 HOURS = [f"h{i:02d}" for i in range(24)]
 

@@ -10,9 +10,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from people import STATES, write
+from people import write
 
 import sfumato as sf
+from sfumato.samples import STATES
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ def post(url: str, messages: list[bytes]) -> int:
     line = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
     taken = 0
     for message in messages:
-        line.request("POST", "/", message)
+        line.request("POST", urlsplit(url).path, message)
         answer = line.getresponse()
         answer.read()
         taken += answer.status == 200
@@ -42,16 +42,10 @@ def post(url: str, messages: list[bytes]) -> int:
 
 def relayed(place: Path, collection: Collection, values: np.ndarray, budget: Pure) -> int:
     """Start a relay, let every phone send its report to it, and end the round; how many reports it took."""
-    (place / "batches").mkdir(exist_ok=True)
-    command = [
-        sys.executable,
-        "-m",
-        "sfumato.cli",
-        "relay",
-        str(place / "browser.json"),
-        "--out",
-        str(place / "batches"),
-    ]
+    for folder in ("batches", "relay"):
+        (place / folder).mkdir(exist_ok=True)
+    declaration = collection.save(place / "relay" / "browser.json")  # a copy, without the key: the relay refuses both
+    command = [sys.executable, "-m", "sfumato.cli", "relay", str(declaration), "--out", str(place / "batches")]
     with subprocess.Popen([*command, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as relay:
         try:
             assert relay.stdout is not None

@@ -1,24 +1,17 @@
-"""Document 000's table 3 done right, and the figures that the geometry of linear queries must show.
+"""The geometry of linear queries [Lodrant2019]: tables 1 and 3 done right, and what must be seen beside them.
 
-One JSON object a line: figure, value, target, holds.  `--quick` is smaller, `--full` draws more; `--plots DIR` writes
-SVG and PNG.  What one unit of distance protects in table 3 is one year of one age; replacing a player is 16 units.
+What one unit of distance protects in table 3 is one year of one age; replacing a player is 16 units.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import itertools
 import math
-import resource
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from saying import finish, say
+from lines import Figure, Lines, Setting, check, row, seconds
 
 import sfumato as sf
 from sfumato.bounds import metric_mean_norm, volume_radius
@@ -35,11 +28,14 @@ from sfumato.queries.linear.matrix import Block, Linear
 from sfumato.randomness import seeded
 from sfumato.sampling import DiscreteLaplace
 from sfumato.sampling.bodies import Cube, Hull, knorm
+from sfumato.sampling.bodies.body import body_noise
 
-AGES = (22, 38)
-REPLACED = AGES[1] - AGES[0]
 EVERYTHING = frozenset({"mixing", "real-arithmetic"})
 FINE = 1000  # lattice points in one unit of a matrix, where continuous laws are compared
+PRINTED = {  # table 3: mean errors of Laplace and K-norm, and the seconds of K-norm
+    (20, 0.1): (60.1, 186.3, 241), (20, 1.0): (6.0, 18.3, 229), (20, 2.0): (3.0, 9.1, 228),
+    (40, 0.1): (90.1, 326.2, 528), (40, 1.0): (8.74, 32.3, 560), (40, 2.0): (4.52, 16.3, 537),
+}  # fmt: skip
 
 
 def signs(d: int, n: int, seed: int = 0) -> np.ndarray:
@@ -52,86 +48,111 @@ def mean_norm(noise: np.ndarray) -> float:
     return float(np.linalg.norm(noise, axis=1).mean())
 
 
-def table_three(answers: int) -> list[dict[str, Any]]:
-    """200 ages, sign matrices with d = 20 and 40, three epsilons."""
-    rows = []
-    for d in (20, 40):
-        matrix = signs(d, 200)
-        query = Columns("ages", matrix)
-        radius = volume_radius(matrix)
-        hull = Hull(matrix)
-        knorm(hull, 1.0, 4, seeded(9))  # compiled before it is timed
-        for epsilon in (0.1, 1.0, 2.0):
-            started = time.perf_counter()
-            walk, found = knorm(hull, epsilon, answers, seeded(1), method="walk")
-            seconds = (time.perf_counter() - started) / answers
-            nim = NIM.calibrate(query, Pure(epsilon))
-            cube = NoiseBody.calibrate(query, Pure(epsilon), Cube(d, 1.0))
-            on_x = DiscreteLaplace(1 / epsilon).sample((answers, 200), seeded(2)) @ matrix.T
-            rows.append(
-                {
-                    "d": d,
-                    "epsilon": epsilon,
-                    "printed scale 2/eps (NOT PRIVATE)": mean_norm(
-                        DiscreteLaplace(2 / epsilon).sample((answers, d), seeded(3))
-                    ),
-                    "laplace": mean_norm(DiscreteLaplace(d / epsilon).sample((answers, d), seeded(4))),
-                    "laplace on x": mean_norm(on_x),
-                    "cube": mean_norm(cube.noise.sample(answers, seeded(5))),
-                    "k-norm": mean_norm(walk),
-                    "nim": nim.mean_error("l2"),
-                    "lower bound, metric, 99.9%": metric_mean_norm(radius.value, d, epsilon),
-                    "seconds an answer (k-norm)": seconds,
-                    "sampler": found.method,
-                    "protects": f"one year of one age; replacing a player costs {REPLACED * epsilon:g}",
-                    "the printed scale really costs": f"epsilon = {d * epsilon / 2:g}",
-                }
-            )
-            say("table 3", rows[-1])
-    for d, wanted, off in ((20, 41.9, 1.0), (40, 78.0, 2.0)):
-        row = next(r for r in rows if r["d"] == d and r["epsilon"] == 1.0)
-        many, _ = knorm(Hull(signs(d, 200)), 1.0, 40 * answers, seeded(7), method="walk")
-        found = mean_norm(many)
-        say(f"k-norm mean error at d = {d}", found, [wanted - off, wanted + off], abs(found - wanted) <= off)
-        say(f"k-norm beats every other column at d = {d}", row["k-norm"], None,
-            row["k-norm"] <= min(row["laplace"], row["laplace on x"], row["cube"]))  # fmt: skip
-    return rows
+def laplace(scale: float, shape: tuple[int, int], rng: Any) -> np.ndarray:
+    """Laplace noise on a lattice so fine that it counts as continuous, as the bounds beside it do."""
+    return np.asarray(DiscreteLaplace(FINE * scale).sample(shape, rng) / FINE)
 
 
-def growth(draws: int, largest: int) -> list[dict[str, float]]:
+def table_one(setting: Setting) -> Lines:
     """Random queries, d = n / 10: K-norm over d sqrt(log(n / d)) stays flat, Laplace over it grows as sqrt d."""
-    rows = []
+    rises = []
     for n in (50, 100, 200, 400):
         d = n // 10
-        if d > largest:
-            break
         matrix = signs(d, n, 1)
         theory = d * math.sqrt(math.log(n / d))
-        noise, _ = knorm(Hull(matrix), 1.0, draws, seeded(6))
-        rows.append({"n": n, "d": d, "k-norm": mean_norm(noise) / theory, "laplace": d**1.5 * math.sqrt(2) / theory})
-        say("random queries, error over d sqrt(log(n/d))", rows[-1])
-    rise = {name: rows[-1][name] / rows[-2][name] for name in ("k-norm", "laplace")}
-    complete = rows[-1]["d"] >= 40  # the theory is about large d: no verdict on the small sizes of --quick
-    say("k-norm over the theory, rise when n and d last double (theory 1, Laplace sqrt 2)", rise["k-norm"], 1.1,
-        rise["k-norm"] <= 1.1 if complete else None, laplace=rise["laplace"])  # fmt: skip
-    return rows
+        noise, _ = knorm(Hull(matrix), 1.0, setting.runs(400, 40), setting.rng(6))
+        least = metric_mean_norm(volume_radius(matrix, draws=500).value, d, 1.0)
+        each = mean_norm(laplace(d, (2000, d), setting.rng(8)))
+        rises.append({"laplace": each / theory, "k-norm": mean_norm(noise) / theory})
+        yield row(**{
+            "n": n, "d": d, "Laplace": each, "over d sqrt d": each / d**1.5, "K-norm": mean_norm(noise),
+            "over d sqrt(log(n/d))": mean_norm(noise) / theory, "least possible (metric, 99.9 %)": least,
+            "that over d min(sqrt(log(n/d)), sqrt d)": least / (d * min(math.sqrt(math.log(n / d)), math.sqrt(d))),
+        })  # fmt: skip
+    rise = rises[-1]["k-norm"] / rises[-2]["k-norm"]
+    yield check("K-norm over its theory: rise when n and d last double (Laplace: 1.41)", rise, 1.1, rise <= 1.1)
 
 
-def anisotropic() -> None:
-    """Rows of very different sizes: NIM beats K-norm, Laplace (twice) and the cube."""
+def table_three(setting: Setting) -> Lines:
+    """200 ages, sign matrices with d = 20 and 40, three epsilons."""
+    answers = setting.runs(100, 20)
+    for d in (20, 40):
+        matrix = signs(d, 200)
+        query, radius, hull = Columns("ages", matrix), volume_radius(matrix), Hull(matrix)
+        knorm(hull, 1.0, 4, seeded(9), method="walk")  # compiled before it is timed
+        for epsilon in (0.1, 1.0, 2.0):
+            started = time.process_time()
+            walk, _ = knorm(hull, epsilon, answers, setting.rng(1), method="walk")
+            spent = (time.process_time() - started) / answers
+            printed = PRINTED[d, epsilon]
+            at_scale = mean_norm(laplace(1 / epsilon, (answers, d), setting.rng(3)))
+            cells = {
+                "d": d,
+                "epsilon": epsilon,
+                "printed Laplace": printed[0],
+                "printed K-norm": printed[1],
+                "Laplace at the printed scale": at_scale,
+                "which is private at epsilon": d * epsilon,
+                "Laplace": mean_norm(laplace(d / epsilon, (answers, d), setting.rng(4))),
+                "Laplace on x": mean_norm(laplace(1 / epsilon, (answers, 200), setting.rng(2)) @ matrix.T),
+                "cube": mean_norm(body_noise(Cube(d, 1.0), epsilon, answers, setting.rng(5))),
+                "K-norm": mean_norm(walk),
+                "NIM": NIM.calibrate(query, Pure(epsilon)).mean_error("l2"),
+                "least possible (metric, 99.9 %)": metric_mean_norm(radius.value, d, epsilon),
+                "replacing a player costs": 16 * epsilon,
+            }
+            yield row(**cells)
+            best = min(cells["Laplace"], cells["Laplace on x"], cells["cube"])
+            yield check(
+                f"K-norm beats every other column at d = {d}, epsilon = {epsilon:g}",
+                cells["K-norm"],
+                best,
+                cells["K-norm"] <= best,
+            )
+            yield seconds(f"100 answers by K-norm, d = {d}, epsilon = {epsilon:g}", 100 * spent, printed[2])
+    for d, wanted, off in ((20, 41.9, 1.0), (40, 78.0, 2.0)):
+        many, _ = knorm(Hull(signs(d, 200)), 1.0, setting.runs(4000, 800), setting.rng(7), method="walk")
+        found = mean_norm(many)
+        yield check(f"K-norm's mean error at d = {d}, epsilon = 1", found, [wanted - off, wanted + off],
+                    abs(found - wanted) <= off)  # fmt: skip
+
+
+def anisotropic(setting: Setting) -> Lines:
+    """Rows of very different sizes: the recursive mechanism beats the document's others."""
     d, n = 8, 40
     matrix = signs(d, n) * (3 ** np.arange(d))[:, None]
     query = Columns("anisotropic", matrix)
-    nim = NIM.calibrate(query, Pure(1.0)).root_mean_square * math.sqrt(d)
-    others = {
-        "k-norm": NoiseBody.calibrate(query, Pure(1.0)).root_mean_square * math.sqrt(d),
-        "laplace": float(np.abs(matrix).sum(axis=0).max()) * math.sqrt(2 * d),
-        "laplace on x": math.sqrt(2 * float((matrix**2).sum())),
-        "cube": NoiseBody.calibrate(query, Pure(1.0), Cube(d, float(np.abs(matrix).max()))).root_mean_square
-        * math.sqrt(d),
+    body = NoiseBody.calibrate(query, Pure(1.0), Cube(d, float(np.abs(matrix).max())))
+    errors = {
+        "NIM": NIM.calibrate(query, Pure(1.0)).root_mean_square * math.sqrt(d),
+        "K-norm": NoiseBody.calibrate(query, Pure(1.0)).root_mean_square * math.sqrt(d),
+        "Laplace": float(np.abs(matrix).sum(axis=0).max()) * math.sqrt(2 * d),
+        "Laplace on x": math.sqrt(2 * float((matrix**2).sum())),
+        "cube": body.root_mean_square * math.sqrt(d),
     }
-    say("anisotropic: NIM over the best of the document's others", nim / min(others.values()), 1.0,
-        nim < min(others.values()), nim=nim, **others)  # fmt: skip
+    yield row(**errors)
+    best = min(error for name, error in errors.items() if name != "NIM")
+    yield check("NIM's root mean square over the best of the others", errors["NIM"] / best, 1.0, errors["NIM"] < best)
+
+
+def certificates(setting: Setting) -> Lines:
+    """Certificates, metric class, of the best body for cubes, cross-polytopes and sign matrices."""
+    cases: list[tuple[str, np.ndarray, float]] = []
+    for d, limit in ((1, 1.03), (2, 1.03), (10, 1.12)):
+        corners = np.array(list(itertools.product((1, -1), repeat=d))).T[:, : 2 ** (d - 1)]
+        cases += [(f"cube, d = {d}", corners, limit), (f"cross-polytope, d = {d}", np.eye(d, dtype=int), limit)]
+    cases += [("signs 2 x 50", signs(2, 50), 1.03), ("signs 10 x 1000", signs(10, 1000), 1.12)]
+    cases += [("signs 20 x 200", signs(20, 200), 1.13), ("signs 40 x 200", signs(40, 200), 1.20)]
+    for name, matrix, limit in cases[: setting.runs(len(cases), 6)]:
+        d = len(matrix)
+        radius = volume_radius(matrix, draws=6000 if d <= 10 else 2500)
+        name = name if radius.is_exact else f"{name}, {100 * radius.confidence:g} %"
+        query = Columns(name, matrix * FINE)
+        bodies = [NoiseBody.calibrate(query, Pure(1.0)), NoiseBody.calibrate(query, Pure(1.0), Cube(d, float(FINE)))]
+        achieved = min(body.root_mean_square for body in bodies) * math.sqrt(d) / FINE
+        least = math.sqrt(d * (d + 1)) * radius.value
+        yield row(workload=name, achieved=achieved, least_possible=least, factor=achieved / least)
+        yield check(f"within its limit: {name}", achieved / least, limit, 1 - 0.02 <= achieved / least <= limit)
 
 
 def workloads() -> dict[str, tuple[Any, Any]]:
@@ -161,168 +182,56 @@ def workloads() -> dict[str, tuple[Any, Any]]:
     }
 
 
-def planner() -> None:
+def planner(setting: Setting) -> Lines:
     """The chosen mechanism against every single choice, predicted and measured."""
     worst, off = 0.0, 0.0
     for name, (query, schema) in workloads().items():
         question = bind(query, schema)
         ranked = options(question, Pure(1.0), EVERYTHING)
         least = min(option.predicted for option in ranked)
-        measured = measured_error(question, ranked[0].mechanism)
+        measured = measured_error(question, ranked[0].mechanism, setting)
         worst, off = max(worst, ranked[0].predicted / least), max(off, abs(measured / ranked[0].predicted - 1))
-        say(f"planner: {name}", ranked[0].predicted / least, 1.02, ranked[0].predicted <= 1.02 * least,
-            chosen=ranked[0].name, measured=measured, predicted=ranked[0].predicted,
-            certificate=certify_workload(question, ranked[0].mechanism).words(),
-            ranking={option.name: option.predicted for option in ranked})  # fmt: skip
-    say("planner: worst of twelve over the best single choice", worst, 1.02, worst <= 1.02)
-    say("planner: measured error off its prediction by at most", off, 0.15, off <= 0.15)
+        yield row(workload=name, chosen=ranked[0].name, predicted=ranked[0].predicted, measured=measured,
+                  over_the_best_single_choice=ranked[0].predicted / least,
+                  certificate=getattr(certify_workload(question, ranked[0].mechanism), "factor", None))  # fmt: skip
+    yield check("worst of twelve over the best single choice", worst, 1.02, worst <= 1.02)
+    yield check("measured error off its prediction by at most", off, 0.15, off <= 0.15 or setting.quick)
 
 
-def measured_error(question: Any, mechanism: Any, releases: int = 60) -> float:
+def measured_error(question: Any, mechanism: Any, setting: Setting) -> float:
     """The root mean square of a row over releases of one table."""
     counts = np.full(question.linear.cells, 1000)
     truth = question.linear.apply(counts)
     exact = counts if isinstance(mechanism, Measured) else truth
     gaps = [
-        question.read(mechanism.release(exact, seeded(i)), mechanism).estimates / question.units - truth
-        for i in range(releases)
+        question.read(mechanism.release(exact, setting.rng(i)), mechanism).estimates / question.units - truth
+        for i in range(setting.runs(60, 10))
     ]
     return float(np.sqrt(np.mean(np.square(gaps))))
 
 
-def certificates(full: bool) -> None:
-    """Certificates, metric class, of the best body for cubes, cross-polytopes and sign matrices."""
-    import itertools
-
-    cases: list[tuple[str, np.ndarray, float]] = []
-    for d, limit in ((1, 1.03), (2, 1.03), (10, 1.12)):
-        corners = np.array(list(itertools.product((1, -1), repeat=d))).T[:, : 2 ** (d - 1)]
-        cases += [(f"cube, d = {d}", corners, limit), (f"cross-polytope, d = {d}", np.eye(d, dtype=int), limit)]
-    cases += [("signs 2 x 50", signs(2, 50), 1.03), ("signs 10 x 1000", signs(10, 1000), 1.12)]
-    cases += [("signs 20 x 200, 99.9%", signs(20, 200), 1.13), ("signs 40 x 200, 99.9%", signs(40, 200), 1.20)]
-    for name, matrix, limit in cases:
-        d = len(matrix)
-        radius = volume_radius(matrix, draws=6000 if full or d <= 10 else 2500)
-        query = Columns(name, matrix * FINE)
-        bodies = [NoiseBody.calibrate(query, Pure(1.0)), NoiseBody.calibrate(query, Pure(1.0), Cube(d, float(FINE)))]
-        achieved = min(body.root_mean_square for body in bodies) * math.sqrt(d) / FINE
-        bound = math.sqrt(d * (d + 1)) * radius.value
-        say(f"certificate, metric: {name}", achieved / bound, limit, 1 - 0.02 <= achieved / bound <= limit,
-            achieved=achieved, bound=bound, confidence=radius.confidence)  # fmt: skip
-
-
-def all_ranges() -> None:
+def all_ranges(setting: Setting) -> Lines:
     """All ranges over 1,024 cells, pure, against identity, Haar and every branching."""
     linear = Linear((1024,), (Block((RANGES,)),))
 
     def error(measurement: Any) -> float:
         return math.sqrt(2 * optimization.score(measurement, linear, "l1") / linear.rows)
 
-    started = time.perf_counter()
     best = error(optimization.hierarchy(linear, "l1"))
-    seconds = time.perf_counter() - started
     others = {"identity": error(optimization.identity(1024)), "haar": error(optimization.haar(1024))}
     others |= {
         f"branching {b}": error(optimization.uniform_hierarchy(1024, b)) for b in (*range(2, 34), 64, 128, 256, 512)
     }
     least = min(others, key=lambda name: others[name])
-    say("all ranges over 1,024 cells: RMS over the best plain strategy", best / others[least], 1.0,
-        best <= others[least], rms=best, best_other=least, seconds=seconds,
-        identity=others["identity"], haar=others["haar"])  # fmt: skip
+    yield row(ours=best, identity=others["identity"], Haar=others["haar"], best_other=least, its_error=others[least])
+    yield check("root mean square over the best plain strategy", best / others[least], 1.0, best <= others[least])
 
 
-ONE_PREFIX = "--prefix-once"
-
-
-def prefix_once(exponent: int) -> None:
-    """Plan and release all prefix sums over 2^exponent cells; run in a process of its own."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    cells = 2**exponent
-    values = np.random.default_rng(0).integers(0, cells, 500_000)
-    with tempfile.TemporaryDirectory() as place:
-        pq.write_table(pa.table({"x": values}), Path(place) / "t.parquet")
-        schema = sf.Schema({"x": sf.Interval(0, cells - 1, step=1)})
-        started = time.perf_counter()
-        session = sf.reference.lab(Path(place) / "t.parquet", schema, budget=Pure(2.0), seed=exponent)
-        preview = session.preview(sf.prefix("x"), spend=Pure(1.0))
-        release = session.release(sf.prefix("x"), spend=Pure(1.0))
-        seconds = time.perf_counter() - started
-    truth = np.cumsum(np.bincount(values, minlength=cells))
-    print(json.dumps({
-        "cells": cells, "seconds": seconds, "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-        "rms": float(np.sqrt(np.mean((release.value - truth) ** 2))), "certificate": preview.certificate.words(),
-    }))  # fmt: skip
-
-
-def prefix_growth(exponents: tuple[int, ...]) -> list[dict[str, Any]]:
-    """Cost against size, each in a fresh process."""
-    rows = []
-    for exponent in exponents:
-        done = subprocess.run(
-            [sys.executable, __file__, ONE_PREFIX, str(exponent)], capture_output=True, text=True, check=True
-        )
-        rows.append(json.loads(done.stdout))
-        say("prefix sums, planned and released", rows[-1])
-    last = rows[-1]
-    say(f"prefix sums over {last['cells']} cells: seconds", last["seconds"], 60, last["seconds"] < 60)
-    say(f"prefix sums over {last['cells']} cells: gigabytes", last["gigabytes"], 2, last["gigabytes"] < 2)
-    return rows
-
-
-def plots(place: Path, table: list[dict[str, Any]], grown: list[dict[str, float]], costs: list[dict[str, Any]]) -> None:
-    """Three pictures, each as SVG and PNG."""
-    import altair as alt
-    import pandas as pd
-
-    place.mkdir(parents=True, exist_ok=True)
-    shown = ["laplace", "laplace on x", "cube", "k-norm", "nim", "lower bound, metric, 99.9%"]
-    long = [
-        {"d": f"d = {r['d']}", "epsilon": r["epsilon"], "mechanism": m, "error": r[m]} for r in table for m in shown
-    ]
-    bars = alt.Chart(pd.DataFrame(long)).mark_point(filled=True, size=70).encode(
-        x=alt.X("error:Q", scale=alt.Scale(type="log"), title="mean l2 error (200 ages)"),
-        y=alt.Y("mechanism:N", sort=shown, title=None), color=alt.Color("epsilon:N"), row=alt.Row("d:N", title=None),
-    ).properties(width=420, height=130)  # fmt: skip
-    curve = [{"d": r["d"], "mechanism": m, "ratio": r[m]} for r in grown for m in ("k-norm", "laplace")]
-    lines = alt.Chart(pd.DataFrame(curve)).mark_line(point=True).encode(
-        x=alt.X("d:Q", title="queries d, with n = 10 d"), y=alt.Y("ratio:Q", title="error / (d sqrt(log(n/d)))"),
-        color="mechanism:N",
-    ).properties(width=420, height=240)  # fmt: skip
-    cost = alt.Chart(pd.DataFrame(costs)).mark_line(point=True).encode(
-        x=alt.X("cells:Q", scale=alt.Scale(type="log", base=2)), y=alt.Y("seconds:Q", scale=alt.Scale(type="log")),
-    ).properties(width=420, height=240, title="all prefix sums: plan and release")  # fmt: skip
-    for name, chart in (("table3", bars), ("random-queries", lines), ("prefix-cost", cost)):
-        chart.save(place / f"geometry-{name}.svg")
-        chart.save(place / f"geometry-{name}.png", scale_factor=2)
-
-
-def main() -> None:
-    """All figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one JSON object a line (the only form)")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--data", type=Path, help="not needed: the ages are drawn from their declared range")
-    parser.add_argument("--plots", type=Path)
-    parser.add_argument(ONE_PREFIX, type=int, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.prefix_once is not None:
-        prefix_once(chosen.prefix_once)
-        return
-    answers = 1000 if chosen.full else 100
-    table = table_three(answers)
-    grown = growth(400 if chosen.full else 100, 40 if not chosen.quick else 20)
-    anisotropic()
-    certificates(chosen.full)
-    planner()
-    all_ranges()
-    costs = prefix_growth((12, 14, 16) if chosen.quick else (12, 14, 16, 18, 20))
-    if chosen.plots:
-        plots(chosen.plots, table, grown, costs)
-    finish()
-
-
-if __name__ == "__main__":
-    main()
+FIGURES = {
+    "geometry-table-1": Figure("Table 1: errors against n and d, and the least possible", table_one),
+    "geometry-table-3": Figure("Table 3: 200 ages, random queries, epsilon 0.1, 1 and 2", table_three),
+    "geometry-anisotropic": Figure("The recursive mechanism where K is far from isotropic", anisotropic),
+    "geometry-certificates": Figure("How far noise bodies are from the best possible", certificates),
+    "geometry-planner": Figure("Twelve workloads: what is chosen, predicted and measured", planner),
+    "geometry-ranges": Figure("All ranges over 1,024 cells", all_ranges),
+}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 INSTALLING = ("constraints.txt", "pyproject.toml", "Makefile", ".ci/run")  # packages come by name, never by address
-SYSTEMS = ("spark", "postgres", "node")  # marks of tests that need what a target of their own installs
+SYSTEMS = ("spark", "postgres", "node", "browser", "fuzz")  # marks of tests that need what their own target installs
 CONFLICT = re.compile(r"^(<{7}|[|]{7}|>{7})(?: |$)", re.MULTILINE)  # seven equals signs may underline a heading
 
 
@@ -21,7 +21,11 @@ def problems() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     code = re.search(r'VERSION = "(.+)"', (ROOT / "src/sfumato/version.py").read_text())
     news = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    versions = {"pyproject.toml": project, "version.py": code and code[1], "CHANGELOG.md": news and news[1]}
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    versions = {
+        "pyproject.toml": project, "version.py": code and code[1], "CHANGELOG.md": news and news[1],
+        "CITATION.cff": cited and cited[1],
+    }  # fmt: skip
     if len(set(versions.values())) != 1:
         found.append(f"versions differ: {versions}")
     for selected in re.findall(r"/pytest .*-m (\".*?\"|\S+)", (ROOT / "Makefile").read_text()):

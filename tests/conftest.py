@@ -38,7 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Move every seed by the offset; `SFUMATO_FRESH_SEEDS=1` draws one, another number repeats a run."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers inherit it: threads of theirs wait for one another's cores
     wanted = os.environ.get(FRESH)
-    settings.register_profile("sfumato", derandomize=wanted is None, database=None, deadline=None)
+    examples = 40 if wanted is None else 100  # the same ones at each run, or fresh ones, of which more tell more
+    settings.register_profile(
+        "sfumato", derandomize=wanted is None, database=None, deadline=None, max_examples=examples
+    )
     settings.load_profile("sfumato")
     if wanted is None:
         return

@@ -19,6 +19,7 @@ def drill(*arguments, seconds=600):
     return json.loads(done.stdout)
 
 
+@pytest.mark.heavy
 def test_kills_at_random_moments_leave_nothing_computed_unpaid_or_shown_unstored(tmp_path):
     found = drill("kill", tmp_path, "--kills", 4)
     assert found["problems"] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmarking import benchmarks
@@ -10,6 +12,8 @@ with benchmarks():
     from certificate_page import PAGE, between, sentence
     from certified import DAILY, OTHERS, line, page
 
+NUMBER = re.compile(r"\d+\.\d\d")
+LAST = 0.0101  # of the second digit: where a third is near five, linear algebra of another processor may round it so
 FEW = ("count where", "most popular", "sanitized table")
 
 
@@ -29,4 +33,7 @@ def test_rows_of_the_grid_are_what_previews_say(name):
 
 @pytest.mark.heavy
 def test_the_whole_grid_is_what_previews_say():
-    assert shown() == f"{page()}\n\n{sentence()}"
+    says, is_so = shown(), f"{page()}\n\n{sentence()}"
+    assert NUMBER.sub("", says) == NUMBER.sub("", is_so)
+    for said, so in zip(NUMBER.findall(says), NUMBER.findall(is_so), strict=True):
+        assert abs(float(said) - float(so)) <= LAST, (said, so)

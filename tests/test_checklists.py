@@ -86,10 +86,7 @@ def doubled(column: str) -> Query:
 ''',
     },
     {
-        "queries/kinds.py": (
-            ("from sfumato.queries.components", "from sfumato.queries.doubled import DoubledDetails\n"),
-            ('    "pca": Components', '    "doubled": DoubledDetails,\n'),
-        ),
+        "queries/kinds.py": (('        "pca": "components', '        "doubled": "doubled:DoubledDetails",\n'),),
         "__init__.py": (('    "sfumato.queries.components"', '    "sfumato.queries.doubled": ("doubled",),\n'),),
     },
     TABLE
@@ -190,10 +187,7 @@ class Generous(Additive):
 ''',
     },
     {
-        "mechanisms/__init__.py": (
-            ("from sfumato.mechanisms.noise.laplace", "from sfumato.mechanisms.noise.generous import Generous\n"),
-            ('    "laplace": Laplace', '    "generous": Generous,\n'),
-        ),
+        "mechanisms/__init__.py": (('        "laplace": "noise', '        "generous": "noise.generous:Generous",\n'),),
     },
     TABLE
     + """

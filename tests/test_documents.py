@@ -1,8 +1,8 @@
-"""Everything the source documents describe is reachable: each door of docs/documents.md is called, small."""
+"""Everything the source documents describe is reachable: each door of docs/research/map.md is called, small."""
 
 from __future__ import annotations
 
-import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -13,8 +13,10 @@ import pytest
 import sfumato as sf
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "documents.md"
-ROW = re.compile(r"^\| (?P<item>[^|]+?) \| (?P<door>.+?) \|$", re.MULTILINE)
+PAGE = ROOT / "docs" / "research" / "map.md"
+ROW = re.compile(
+    r"^\| (?P<item>[^|]+?) \| (?P<door>`[^`]+`|[^`|]+?) \| (?P<proof>[^|]*) \| (?P<numbers>[^|]*) \|$", re.MULTILINE
+)
 CALL = re.compile(r"^`([^`]+)`$")
 DOCUMENTS = 5
 PEOPLE = 400
@@ -66,7 +68,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         "F": np.random.default_rng(3).choice([-1.0, 1.0], (3, 9)), "x": np.linspace(22.0, 38.0, 9),
         "points": np.random.default_rng(4).uniform(-1, 1, (400, 2)), "h": [5, 0, 3, 2],
         "queries": np.tri(4, dtype=int), "queries8": np.random.default_rng(6).integers(0, 2, (64, 8)),
-        "experiment": experiment, "command": lambda words: command(words, place),
+        "figure": figure, "command": lambda words: command(words, place),
     }  # fmt: skip
 
 
@@ -89,17 +91,11 @@ spend = { epsilon = 0.5 }
 """
 
 
-def experiment(file: str, function: str) -> object:
-    """A function of a script of experiments/, loaded and not run: it takes minutes."""
-    spec = importlib.util.spec_from_file_location(f"experiment_{file}", ROOT / "experiments" / f"{file}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "experiments")
-        spec.loader.exec_module(module)
-    assert callable(getattr(module, function))
-    return module
+def figure(name: str) -> list[dict[str, object]]:
+    """The stored rows of a table or figure, which `make experiments` draws and tests/test_experiments.py compares."""
+    lines = json.loads((ROOT / "experiments" / "results" / f"{name}.json").read_text())["lines"]
+    assert all(line.get("holds", True) for line in lines)
+    return [line["row"] for line in lines if "row" in line]
 
 
 def command(words: str, place: Path) -> bool:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ def as_array(rows):
     return np.array(rows, dtype=object if wide else np.int64)
 
 
+@pytest.mark.heavy
 @settings(max_examples=150, deadline=None)
 @given(matrices() | matrices(doubles))
 def test_the_rank_is_that_of_exact_elimination(rows):

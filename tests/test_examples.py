@@ -25,12 +25,14 @@ def python(*arguments, cwd):
     return done.stdout
 
 
+@pytest.mark.heavy
 def test_the_demo_table_is_the_same_every_time_and_hostile(tmp_path):
     said = python(EXAMPLES / "people.py", "one", "--people", 3000, cwd=tmp_path)
     python(EXAMPLES / "people.py", "two", "--people", 3000, cwd=tmp_path)
     assert "3,000 invented people" in said
     for name in ("people.parquet", "people.csv", "people.toml"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert read_plan(tmp_path / "one/people.toml").schema.size == 3000
     table = pq.read_table(tmp_path / "one/people.parquet")
     rows = table.to_pandas()
     assert table.num_rows > 3000
@@ -55,6 +57,14 @@ def test_the_demo_plans_publishes_and_verifies(tmp_path):
     assert "Atlantis" not in (tmp_path / "demo/report/report.html").read_text()
     reading = json.loads((tmp_path / "demo/report/releases/favorite-hobbies.json").read_text())
     assert reading["table"]["rank"] == [1, 2, 3]
+    spend = ("--epsilon", 1, "--delta", 1e-7, "--column", "age", "--column", "state")
+    python(
+        "-m", "sfumato.cli", "synthesize", "demo/people.toml", *spend, "--out", "demo/synthetic.parquet", cwd=tmp_path
+    )
+    assert "refuted" in python(EXAMPLES / "demo.py", "demo", cwd=tmp_path)
+    page = (tmp_path / "demo/index.html").read_text()
+    assert page.count("<figure><svg") == len(list((tmp_path / "demo/report/releases").glob("*.json"))) + 3
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
 
 
 @pytest.mark.heavy
@@ -82,6 +92,7 @@ def test_the_quickstart_runs(tmp_path):
     assert "left to spend Pure(epsilon=1.4)" in said
 
 
+@pytest.mark.heavy
 def test_the_curves_run(tmp_path):
     said = python(EXAMPLES / "curves.py", "--people", 3000, "--homes", 400, cwd=tmp_path)
     assert "everywhere at once" in said

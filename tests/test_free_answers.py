@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.release import free_answers
+from sfumato.release.free_answers import FreeAnswer, _ends
 
 N = 3000
 SPACES: dict[str, Any] = {
@@ -65,6 +67,7 @@ def test_an_answer_is_that_of_the_rows_scaled_to_the_table(made: Any, monkeypatc
     assert made.ask(sf.mean("late")).value > 0  # a column that is computed from others
 
 
+@pytest.mark.heavy
 def test_rows_that_noise_has_hidden_are_in_the_interval(tmp_path: Path) -> None:
     """The far end of a column is not among the made rows: nothing is certain of it, and nothing is below zero."""
     chance = np.random.default_rng(1)
@@ -148,3 +151,20 @@ def test_groups_that_the_rows_do_not_have_are_the_least_known(tmp_path: Path) ->
     widths = np.subtract(high, low)
     assert widths.min() > 0
     assert widths[0] <= widths[3] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("query", "ends"),
+    [
+        (sf.mean("age"), (18.0, 90.0)),
+        (sf.median("age"), (18.0, 90.0)),
+        (sf.count(), (0.0, math.inf)),
+        (sf.sum("age"), (-math.inf, math.inf)),
+    ],
+)
+def test_no_interval_leaves_what_an_answer_can_be(query: Any, ends: tuple[float, float]) -> None:
+    assert _ends(query, sf.Schema({"age": sf.Integers(18, 90)})) == ends
+    wide = FreeAnswer("any", {}, np.array([50.0]), np.array([1e4]), 10.0, "many", *ends)
+    assert wide.interval()[0] >= ends[0]
+    assert wide.interval()[1] <= ends[1]
+    assert wide.interval()[0] < 50.0 < wide.interval()[1]

@@ -17,10 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.auditing import audit_sensitivity
 from sfumato.cli import main
 from sfumato.errors import SfumatoError
 from sfumato.ledger import Ledger
 from sfumato.plans import read_plan
+from sfumato.reference.scored_choice import ScoredChoice
 from sfumato.release import archive
 
 ROWS = 60
@@ -170,6 +172,28 @@ def test_many_random_calls_raise_our_errors_and_charge_no_mistake(tmp_path, seed
     assert storm.problems == []
 
 
+CHOICES = {
+    "good_for": lambda session, odd: session.synthesize(columns=["age"], spend=sf.Pure(1), good_for=odd),
+    "split": lambda session, odd: session.release_all([{"query": sf.count()}], split=odd),
+    "law": lambda session, odd: ScoredChoice(3, 1.0, 2, 0.25, odd),
+    "problem": lambda session, odd: sf.reference.minimax(odd, 100, 1.0),
+    "power": lambda session, odd: sf.reference.packing(1, 1.0, 10, power=odd),
+    "norm": lambda session, odd: audit_sensitivity(sum, 1.0, bounds=(0.0, 1.0), norm=odd),
+    "to": lambda session, odd: sf.Pure(1).to(odd),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize(
+    "odd", [np.array([1, 2]), ["both"], {}, object(), pa.array([1, 2]), "no", float("nan")], ids=range(7)
+)
+def test_what_is_chosen_by_name_refuses_objects_of_any_kind(tmp_path, name, odd):
+    session = Storm(tmp_path, 1).session
+    with pytest.raises(SfumatoError, match=name):
+        CHOICES[name](session, odd)
+    assert [entry.kind for entry in session.ledger.entries()] == ["open"]
+
+
 def test_the_storm_notices_raw_errors_and_wrong_charges(tmp_path, monkeypatch):
     storm = Storm(tmp_path, 1)
     storm.call("raw", lambda: {}["x"])
@@ -299,7 +323,7 @@ def test_deep_and_broken_documents_are_refused(tmp_path, text):
 
 def test_commands_given_mutated_plans_never_charge_a_mistake(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sfumato.cli.publish._report", lambda done, directory, saving: directory / "report.html")
+    monkeypatch.setattr("sfumato.cli.publish._report", lambda done, directory, saving, about: directory / "report.html")
     pq.write_table(pa.table({
         "id": range(ROWS), "age": [float(i) for i in range(ROWS)], "c": ["u", "v"] * (ROWS // 2), "s": [["p"]] * ROWS,
         "t": ["x", "y"] * (ROWS // 2),

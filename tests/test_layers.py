@@ -107,7 +107,7 @@ def f(x: Any, y: Any | None):
 
 PARTS = {  # whole packages that may be reached as `sf.part`, beside the documented facades
     "accounting", "auditing", "bounds", "engines", "errors", "local", "mechanisms", "privacy", "reference", "report",
-    "sampling", "spaces",
+    "sampling", "spaces", "sql",
 }  # fmt: skip
 
 

@@ -96,6 +96,7 @@ def test_delta_never_makes_the_plan_worse():
         assert loose <= pure
 
 
+@pytest.mark.heavy
 @settings(max_examples=60, deadline=None)
 @given(epsilon=st.floats(0.02, 3.0), power=st.floats(-9.0, -1.0), rows=st.integers(1, 3))
 def test_delta_is_spent_only_for_a_real_gain(epsilon, power, rows):

@@ -1,8 +1,11 @@
 """Plans: the annotated example is complete, and every mistake names its place, the reason and the fix."""
 
+import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.errors import SchemaError
@@ -33,7 +36,7 @@ def test_the_annotated_example_is_read_whole():
     assert plan.schema.unit == Person("person_id", 2)
     assert plan.schema.dataset == "people-2026"
     assert plan.table.path == EXAMPLE.with_name("people.parquet")
-    assert plan.ledger == EXAMPLE.with_name("people.ledger")
+    assert plan.ledger.file == EXAMPLE.with_name("people.ledger")
     kinds = {release.query.kind for release in plan.releases}
     assert kinds == {"count", "mean", "histogram", "quantiles", "top", "density", "variance"}
     assert plan.release("mean height").spend == Pure(0.1)
@@ -49,7 +52,7 @@ def test_a_plan_written_as_json_reads_back_equal(tmp_path):
     back = read_plan(write_plan(plan, tmp_path / "people.json"))
     assert (back.schema, back.budget, back.releases) == (plan.schema, plan.budget, plan.releases)
     assert back.table.path.resolve() == plan.table.path.resolve()
-    assert back.ledger.resolve() == plan.ledger.resolve()
+    assert back.ledger.file.resolve() == plan.ledger.file.resolve()
 
 
 def test_a_concentrated_budget_is_rho(tmp_path):
@@ -64,7 +67,7 @@ release = [{ query = "median", column = "age", spend = { rho = 0.1 } }]
     plan = read_plan(path)
     assert plan.budget == Concentrated(0.5)
     assert plan.releases[0].name == "median of age"
-    assert plan.ledger == tmp_path / "t.ledger"
+    assert plan.ledger.file == tmp_path / "t.ledger"
 
 
 # refusals: the place, the reason, the fix
@@ -218,3 +221,34 @@ spend = { epsilon = 0.5, delta = 1e-7 }
     path.write_text(text.replace("bandwidth", "bandwith"))
     with pytest.raises(SchemaError, match=r"release 1: .*'bandwith'"):
         read_plan(path)
+
+
+def test_a_plan_names_several_files_by_a_list(tmp_path):
+    from sfumato.plans.outlook import opened_table
+
+    for month in (1, 2, 3):
+        pq.write_table(pa.table({"age": [20.0 * month, 30.0]}), tmp_path / f"{month}.parquet")
+    plan = {
+        "format": "sfumato-plan/2",
+        "table": {"path": ["1.parquet", "3.parquet"], "unit": "row", "dataset": "months"},
+        "columns": {"age": {"type": "integers", "low": 0, "high": 90}},
+        "budget": {"epsilon": 1.0},
+        "release": [{"name": "all", "query": "sum", "column": "age", "spend": {"epsilon": 0.1}}],
+    }
+    place = tmp_path / "plan.json"
+    place.write_text(json.dumps(plan))
+    read = read_plan(place)
+    assert read.table.to_record(tmp_path)["path"] == ["1.parquet", "3.parquet"]
+    assert sum(sum(batch["age"]) for batch in opened_table(read).rows(["age"])) == 140
+    for change, words in (
+        ({"path": []}, "a list of texts"),
+        ({"path": ["1.parquet", 3]}, "a list of texts"),
+        ({"path": ["1.parquet", "s3://bucket/2.parquet"]}, "of this machine"),
+        ({"path": ["1.parquet", "3.parquet"], "engine": "spark"}, "stands alone"),
+        ({"path": ["1.parquet", "3.parquet"], "dataset": None}, "say dataset"),
+    ):
+        table = {name: value for name, value in (plan["table"] | change).items() if value is not None}
+        place.write_text(json.dumps(plan | {"table": table}))
+        with pytest.raises(SchemaError, match=words) as refused:
+            read_plan(place)
+        assert str(refused.value).count("table.path") <= 1

@@ -46,6 +46,7 @@ def words_of_forks(kind: str) -> np.ndarray:
 
 
 # laws: nobody shares a stream
+@pytest.mark.heavy
 def test_forked_processes_never_repeat_a_word():
     """10^6 words; among uniform ones a repeat has probability 3e-8."""
     words = words_of_forks("secure")
@@ -237,6 +238,7 @@ print("none shared")
 """
 
 
+@pytest.mark.heavy
 def test_a_fork_inside_a_draw_shares_no_word_with_its_parent():
     command = [sys.executable, "-W", "ignore", "-c", FORKED_INSIDE, str(Path(__file__).parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -382,6 +382,7 @@ spend = { epsilon = 1.0 }
 """
 
 
+@pytest.mark.heavy
 def test_a_plan_publishes_month_by_month(tmp_path):
     (tmp_path / "visits.toml").write_text(PLAN)
     for month in MONTHS[:2]:

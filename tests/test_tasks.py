@@ -54,7 +54,9 @@ def lines(path: Path) -> int:
     )
 
 
-@pytest.mark.parametrize("task", SAID)
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[pytest.mark.heavy] * (task == "everyday.py")) for task in SAID]
+)
 def test_every_task_runs(task, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     runpy.run_path(str(TASKS / task))
@@ -62,6 +64,7 @@ def test_every_task_runs(task, folder, monkeypatch, capsys):
     assert [words for words in SAID[task] if words not in said] == []
 
 
+@pytest.mark.heavy
 def test_the_plan_is_published(folder, monkeypatch, capsys):
     (folder / "plan.toml").write_text((TASKS / "plan.toml").read_text())
     monkeypatch.chdir(folder)

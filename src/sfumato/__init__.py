@@ -43,13 +43,20 @@ _HOMES = {
     "sfumato.release": ("Release",),
     "sfumato.release.archive": ("load",),
     "sfumato.session": ("Session",),
+    "sfumato.client": ("connect",),
     "sfumato.auditing": ("audit",),
 }  # fmt: skip
 # Whole parts of the library, for those who work with mechanisms, bounds or local reports themselves.
 _PARTS = (
     "accounting", "auditing", "bounds", "engines", "errors", "local", "mechanisms", "privacy", "reference", "report",
-    "sampling", "spaces",
+    "sampling", "spaces", "sql",
 )  # fmt: skip
+_CALLED = {  # elsewhere, or in words
+    "avg": "mean", "average": "mean", "hist": "histogram", "kde": "density", "len": "count", "max": "extent",
+    "min": "extent", "mode": "most_popular", "percentile": "quantiles", "percentiles": "quantiles",
+    "quantile": "quantiles", "stddev": "std", "var": "variance", "corr": "correlation", "synthesize": "synthetic",
+    "sanitize": "sanitized", "read_csv": "read", "read_parquet": "read", "epsilon": "Pure",
+}  # fmt: skip
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
@@ -62,7 +69,15 @@ def __getattr__(name: str) -> Any:
         return _column_types()[name]
     if name[:1].islower() and importlib.util.find_spec(f"sfumato.{name}") is not None:
         return importlib.import_module(f"sfumato.{name}")  # whether or not somebody imported it before
-    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}{_meant(name)}")
+
+
+def _meant(name: str) -> str:
+    """A hint at what is called otherwise here; empty where nothing is near."""
+    from difflib import get_close_matches
+
+    near = [_CALLED[name]] if name in _CALLED else get_close_matches(name, __dir__(), n=1)
+    return f"; did you mean sf.{near[0]}?" if near else ""
 
 
 def __dir__() -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 
-__all__ = ["instance", "level", "mapping", "names", "number", "path", "several", "text", "weight", "whole"]
+__all__ = ["choice", "instance", "level", "mapping", "names", "number", "path", "several", "text", "weight", "whole"]
 
 LIGHTEST = 1e-6
 LONGEST_NAME = 255  # bytes, on every common file system
@@ -22,6 +22,14 @@ def text(name: str, value: object) -> str:
     if not (isinstance(value, str) and value):
         raise ParameterError(f"{name} must be a text that is not empty, got {_shown(value)}")
     return value
+
+
+def choice(name: str, value: object, among: Iterable[str]) -> str:
+    """The value, if it is one of these texts; whatever else it is, an array for one, is refused alike."""
+    known = tuple(among)
+    if isinstance(value, str) and value in known:
+        return value
+    raise ParameterError(f"{name} must be one of {', '.join(known)}, got {_shown(value)}")
 
 
 def names(name: str, value: object) -> tuple[str, ...]:

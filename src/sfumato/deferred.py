@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sfumato.errors import UnsupportedQuery
 
-__all__ = ["Module", "compiled", "function", "njit"]
+__all__ = ["Listed", "Module", "compiled", "function", "njit"]
+
+T = TypeVar("T")
 
 
 class Module:
@@ -34,6 +36,45 @@ def function(module: str, name: str) -> Callable[..., Any]:
         return getattr(importlib.import_module(module), name)(*given, **named)
 
     return call
+
+
+class Listed(Mapping[str, T]):
+    """A closed list of what the modules of a package hold, by names of its own, each imported when first asked for.
+
+    >>> listed = Listed("sfumato", {"raise": "numeric:round_up"})
+    >>> listed["raise"](1.0), list(listed), list(listed.by_name())
+    (1.0000000000000002, ['raise'], ['round_up'])
+    """
+
+    def __init__(self, package: str, places: Mapping[str, str]) -> None:
+        self._package, self._places = package, dict(places)
+        self._held: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._held:
+            module, _, own = self._places[name].partition(":")
+            self._held[name] = cast(T, getattr(importlib.import_module(f"{self._package}.{module}"), own))
+        return self._held[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def by_name(self, *others: str) -> Listed[Any]:
+        """The same, and what else there is, under the names that their modules give them."""
+        places = sorted((*self._places.values(), *others), key=lambda place: place.partition(":")[2])
+        return Listed(self._package, {place.partition(":")[2]: place for place in places})
+
+    def attribute(self, name: str) -> T:
+        """What a package answers when it is asked for an attribute that it lacks."""
+        if name not in self._places:
+            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+        return self[name]
 
 
 def compiled() -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from statistics import NormalDist
 
 from sfumato.errors import ParameterError
 
-__all__ = ["ceil_float", "exact", "floor_float", "round_down", "round_up", "shown_down", "shown_up"]
+__all__ = ["ceil_float", "exact", "floor_float", "normal_point", "round_down", "round_up", "shown_down", "shown_up"]
 
 
 def round_up(value: float, steps: int = 1) -> float:
@@ -40,6 +41,17 @@ def ceil_float(value: Fraction) -> float:
 def floor_float(value: Fraction) -> float:
     """The greatest float not above a rational."""
     return -ceil_float(-value)
+
+
+def normal_point(tail: float) -> float:
+    """What a standard normal variable exceeds with this probability, to the last digits of a float.
+
+    >>> round(normal_point(0.025), 9)
+    1.959963985
+    """
+    if not 0 < tail < 1:
+        return math.inf if tail <= 0 else -math.inf
+    return -NormalDist().inv_cdf(tail)
 
 
 def exact(value: float | int | str | Fraction, name: str = "value") -> Fraction:

@@ -130,7 +130,8 @@ def previewed(settled: Order, schema: Schema) -> Preview:
 
 
 def hinted(settled: Order, schema: Schema) -> str | None:
-    """Which declaration would make the error much smaller, where one is known; or that the condition is void.
+    """Which declaration would make the error much smaller, where one is known; or that the condition is void; or that
+    versions could not be compared.
 
     All from public quantities.
 
@@ -142,6 +143,8 @@ def hinted(settled: Order, schema: Schema) -> str | None:
     if settled.periods:
         first, *_, last = settled.periods * 2
         return f"charged once for all of {first} to {last}, with the first that is published; the others cost nothing"
+    if schema.version is not None and query.incomparable is not None:
+        return query.incomparable
     column = query.column
     if schema.fixed_size is None or column is None or column not in schema.columns or schema.columns[column].settled:
         return None

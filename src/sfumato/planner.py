@@ -10,29 +10,25 @@ from typing import Any, Protocol, runtime_checkable
 
 from sfumato import arguments
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
-from sfumato.mechanisms import (
-    ChosenBandwidth,
-    ContinualCounting,
-    CountedKeys,
-    DiscoveredKeys,
-    DiscreteGaussian,
-    Gaussian,
-    KeyDiscovery,
-    KeySelection,
-    Laplace,
-    Mechanism,
-    Public,
-    Staircase,
-    SumZero,
-    ThresholdDatabase,
-    TruncatedLaplace,
-    steps,
-)
+from sfumato.mechanisms import Mechanism, steps
 from sfumato.mechanisms.components.subspace_iteration import component_mechanisms
 from sfumato.mechanisms.functions.candidates import function_mechanisms
+from sfumato.mechanisms.functions.chosen_bandwidth import ChosenBandwidth
 from sfumato.mechanisms.geometry.candidates import linear_mechanisms
-from sfumato.mechanisms.noise.continual_counting import ways
+from sfumato.mechanisms.noise.continual_counting import ContinualCounting, ways
+from sfumato.mechanisms.noise.discrete_gaussian import DiscreteGaussian
+from sfumato.mechanisms.noise.gaussian import Gaussian
+from sfumato.mechanisms.noise.laplace import Laplace
+from sfumato.mechanisms.noise.public import Public
+from sfumato.mechanisms.noise.staircase import Staircase
+from sfumato.mechanisms.noise.sum_zero import SumZero
+from sfumato.mechanisms.noise.truncated_laplace import TruncatedLaplace
 from sfumato.mechanisms.selection.candidates import popular_mechanisms, quantile_mechanisms, scored_mechanisms
+from sfumato.mechanisms.selection.counted_keys import CountedKeys
+from sfumato.mechanisms.selection.discovered_keys import DiscoveredKeys
+from sfumato.mechanisms.selection.key_discovery import KeyDiscovery
+from sfumato.mechanisms.selection.key_selection import KeySelection
+from sfumato.mechanisms.selection.threshold_database import ThresholdDatabase
 from sfumato.mechanisms.synthetic.candidates import (
     counting_mechanisms,
     sanitizing_mechanisms,

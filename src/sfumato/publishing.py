@@ -9,7 +9,7 @@ from typing import cast
 from sfumato.errors import BudgetExceeded, EngineError, LedgerError
 from sfumato.ledger import Charge, LedgerLike
 from sfumato.ledger.contents import must_have_room
-from sfumato.ledger.names import Parts, lost_words
+from sfumato.ledger.names import lost_words, must_be_no_part
 from sfumato.orders import Order
 from sfumato.release import Identity, Provenance, Published
 from sfumato.release.account import Account
@@ -27,13 +27,12 @@ class Publisher(Account):
     def __init__(self, schema: Schema, ledger: LedgerLike, is_new: bool) -> None:
         super().__init__(schema, ledger, is_new)
         self._unstored: dict[tuple[str, str], tuple[Charge, bytes, Published]] = {}
-        self._parts = Parts(ledger)
 
     def _key(self, title: str, identity: Identity) -> str:
         """The digest under which the ledger knows, or will know, a release; a name that is taken is refused."""
         known = self.ledger.known(title)
         if known is None:
-            self._parts.must_not_hold(title)
+            must_be_no_part(title, self.ledger)
         return identity.within(title, known)
 
     def _charges(self, settled: Order) -> list[Order]:
@@ -138,5 +137,4 @@ class Publisher(Account):
             return str(error)
         except Exception:
             return f"ledger {self.ledger.place} failed"
-        self._parts.wrote()
         return None

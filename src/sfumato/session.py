@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato import arguments
 from sfumato.accuracy.division import Division
 from sfumato.accuracy.meeting import beyond, order_within
 from sfumato.accuracy.requests import requested, shared
@@ -25,7 +26,6 @@ from sfumato.ledger.names import kept_title, lost_words
 from sfumato.ledger.offers import Offer, offer
 from sfumato.ledger.opening import opened
 from sfumato.ledger.protocol import in_words
-from sfumato.ledger.rules import added, first_of
 from sfumato.orders import Order, Preview, must_be_different, order, previewed
 from sfumato.planner import Calibrates
 from sfumato.privacy.assumptions import assumed
@@ -94,12 +94,15 @@ class Session(Publisher):
         super().__init__(schema, kept, is_new)
 
     @classmethod
-    def from_plan(cls, path: str | os.PathLike[str]) -> Session:
-        """The session of a plan's table, budget and ledger; its releases are not carried out."""
+    def from_plan(cls, path: str | os.PathLike[str], version: str | None = None) -> Session:
+        """The session of a plan's table, of another version where one is said, budget and ledger.
+
+        The plan's releases are not carried out.
+        """
         from sfumato.plans import read_plan
         from sfumato.plans.outlook import opened
 
-        return opened(read_plan(Path(path)))
+        return opened(read_plan(Path(path), version))
 
     def preview(
         self,
@@ -119,16 +122,7 @@ class Session(Publisher):
             paid = not self._charges(settled)
         except LedgerError as error:  # the name stands for something else
             return replace(seen, fits=False, refusal=str(error))
-        return replace(seen, fits=paid or self._fits(seen.guarantee))
-
-    def _fits(self, claim: Guarantee) -> bool:
-        """Whether what is left takes one more charge of this claim."""
-        rules, entries = self.ledger.terms.filter, self.ledger.entries()
-        try:
-            cost = rules.amounts(claim)
-        except ParameterError:  # a kind of claim that the budget does not take
-            return False
-        return rules.admits(added(entries[-1].total, cost), first_of(entries) or (cost if any(cost) else None))
+        return replace(seen, fits=paid or self.ledger.admits(seen.guarantee))
 
     def release(
         self,
@@ -149,7 +143,7 @@ class Session(Publisher):
         `mechanism` chooses one by its stored name, such as "laplace"; left out, the least error is chosen.
         """
         settled = self.order(query, spend, name, mechanism, within=within, level=level, of=of)
-        if settled.target is not None and self._charges(settled) and not self._fits(settled.claim):
+        if settled.target is not None and self._charges(settled) and not self.ledger.admits(settled.claim):
             raise beyond(settled, self.remaining, self._allow)
         return self.fulfill(settled)
 
@@ -193,8 +187,10 @@ class Session(Publisher):
         is paid for as a whole, whatever becomes of them.  See `prepay`.  With `split="auto"` requests that hold neither
         `spend` nor `within` share in what is left of the budget, as `divide` says.
         """
-        if split not in (None, "auto") or (total is not None and split is None):
-            raise ParameterError(f'split must be "auto" or left out, and total stands beside it, got {split!r:.60}')
+        if split is not None:
+            arguments.choice("split", split, ("auto",))
+        elif total is not None:
+            raise ParameterError('total is what an automatic split divides: give split="auto" as well')
         asked = requested(requests, split is not None)
         if split is not None:
             asked, _ = shared(asked, self.schema, self.ledger, _granted(total), self._allow)
@@ -240,11 +236,12 @@ class Session(Publisher):
             must_have_room(self.ledger.place, self.ledger.room())
             members = [Member(one.title, keys[one.title], one.claim, one.described) for one in fresh]
             self.ledger.charge_batch(members, found.claim)
-            self._parts.wrote()
         for one in fresh:
             question = one.question
             whole = question.query.kind in PUBLICATIONS
             self._table.expect(question.schema, question.schema.held if whole else question.query.columns)
+            if not one.periods:
+                self._table.under(question.schema).foresee(one.mechanism.take)
         return found
 
     def announce(
@@ -269,7 +266,6 @@ class Session(Publisher):
                 for one in orders_of(settled)
             ]
             self.ledger.charge_series(members)
-            self._parts.wrote()
 
     def fulfill(self, settled: Order) -> Published:
         """The answer to an order that was settled for this session's schema."""

@@ -128,6 +128,7 @@ def test_ones_own_f_gives_the_named_divergences(p, q):
         assert accounting.divergence(f, p, q) == pytest.approx(named, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.heavy
 @settings(max_examples=15, deadline=None)
 @given(
     st.sampled_from(sorted(KINDS, key=lambda kind: kind.__name__)),

@@ -20,7 +20,7 @@ from sfumato.ledger.terms import Terms
 from sfumato.plans import read_plan
 from sfumato.plans.execution import carried_out
 from sfumato.plans.outlook import fit, outlook
-from sfumato.plans.plan import write_plan
+from sfumato.plans.writing import write_plan
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.queries import bind
 from sfumato.release.verification import verify
@@ -168,7 +168,7 @@ def test_a_lost_release_of_a_settled_plan_is_named(tmp_path):
     interrupted(held, tmp_path, ["people"])
     with pytest.raises(BudgetExceeded, match=r"Lower the spends, or remove releases\.  'people' was charged before"):
         fit(held, outlook(held))
-    session = sf.Session(sf.read(held.table.path, schema=held.schema), budget=held.budget, ledger=held.ledger)
+    session = sf.Session(sf.read(held.table.path, schema=held.schema), budget=held.budget, ledger=held.ledger.address)
     with pytest.raises(BudgetExceeded, match="'people' was charged before and never stored"):
         session.release_all([{"query": sf.count(), "spend": sf.Pure(0.6), "name": "people"}])
 
@@ -300,7 +300,7 @@ def test_requests_share_in_a_budget_and_are_found_again(tmp_path):
         ({"query": sf.count(), "weight": 0}, {"split": "auto"}, "weight must be from 1e-06"),
         ({"query": sf.count(), "weight": 2, "within": 5}, {"split": "auto"}, "also holds weight"),
         ({"query": sf.count()}, {"split": "even"}, "split must be"),
-        ({"query": sf.count(), "within": 50}, {"total": sf.Pure(0.1)}, "split must be"),
+        ({"query": sf.count(), "within": 50}, {"total": sf.Pure(0.1)}, "automatic split"),
         ({"query": sf.count()}, {"split": "auto", "total": sf.Concentrated(0.1)}, "total must be of the budget's kind"),
         ({"query": sf.synthetic()}, {"split": "auto"}, "cannot share"),
     ],

@@ -134,7 +134,7 @@ def test_a_part_is_not_released_again_by_itself_under_its_name(tmp_path, given):
 def test_a_session_does_not_use_the_name_of_a_part(tmp_path):
     held = plan(tmp_path, budget={"rho": 0.06, "split": "auto", "total": {"rho": 0.05}})
     publish(held, tmp_path)
-    session = sf.Session(sf.read(held.table.path, schema=held.schema), budget=held.budget, ledger=held.ledger)
+    session = sf.Session(sf.read(held.table.path, schema=held.schema), budget=held.budget, ledger=held.ledger.address)
     spent = session.spent
     given = {"spend": sf.Concentrated(1e-3), "name": "delays"}
     for ask in (session.release, lambda query, **given: session.release_all([{"query": query, **given}])):

@@ -62,6 +62,7 @@ def test_mechanisms_keep_their_promise_and_waste_none(promise):
 
 
 # attacks
+@pytest.mark.heavy
 def test_no_bound_is_beaten():
     """Every family in turn, a few instances each."""
     found = [trial for seed in (14, 30) for trial in trials(6, seed)]

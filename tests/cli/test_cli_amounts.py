@@ -5,9 +5,7 @@ import random
 import pytest
 
 from sfumato.ledger.rules import remaining
-from sfumato.ledger.terms import Terms
 from sfumato.numeric import exact
-from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 from sfumato.report.answers import cost, left
@@ -29,13 +27,14 @@ def test_decimals_that_were_charged_are_shown_as_their_sum(amounts):
 
 def test_what_is_shown_as_left_fits():
     budget = Approximate(3.5, 1e-6)
-    rules, terms = filter_for(budget), Terms("people", AddRemove(), Row(), budget)
+    rules = filter_for(budget)
     for _ in range(200):
         charges = [
             Approximate(DRAWS.uniform(0.01, 0.5), DRAWS.uniform(1e-9, 1e-7)) for _ in range(DRAWS.randrange(1, 6))
         ]
         first = rules.amounts(charges[0])
         total = tuple(map(sum, zip(*map(rules.amounts, charges), strict=True)))
-        epsilon, delta = (float(part.split()[1]) for part in left(remaining(terms, total, first)).split(","))
+        found = left(remaining(budget, (rules, total, first)))
+        epsilon, delta = (float(part.split()[1]) for part in found.split(","))
         after = tuple(map(sum, zip(total, rules.amounts(Approximate(epsilon, delta)), strict=True)))
         assert rules.admits(after, first), (charges, epsilon, delta)

@@ -152,11 +152,11 @@ def test_files_of_two_years_are_not_taken_for_one_dataset(place, run, ending):
 
 
 def test_a_draft_names_the_dataset_as_the_file(place, run):
-    (place / "people.parquet").rename(place / "people.2020.parquet")
-    assert run("draft", "people.2020.parquet", "--out", "draft.toml").code == 0
+    (place / "people.parquet").rename(place / "people.south.parquet")
+    assert run("draft", "people.south.parquet", "--out", "draft.toml").code == 0
     drafted = (place / "draft.toml").read_text()
-    assert 'dataset = "people.2020"' in drafted
-    assert 'path = "people.2020.ledger"' in drafted
+    assert 'dataset = "people.south"' in drafted
+    assert 'path = "people.south.ledger"' in drafted
 
 
 def test_another_separator_is_recognized(place, run):

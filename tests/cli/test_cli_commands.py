@@ -340,6 +340,7 @@ def test_audit_of_a_plan_with_curves_runs(place, run):
     assert done.code == 0, done.err
 
 
+@pytest.mark.heavy
 def test_audit_of_a_planned_release_finds_no_evidence_but_does_against_a_tenth(place, run):
     text = (place / "plan.toml").read_text().replace("epsilon = 4.0", "epsilon = 9.0")
     (place / "plan.toml").write_text(text.replace("spend = { epsilon = 0.5 }", "spend = { epsilon = 3 }", 1))

@@ -10,7 +10,8 @@ from sfumato.ledger import Ledger
 from sfumato.release.archive import load
 
 UNUSED = ("sfumato.planner", "sfumato.orders", "sfumato.session", "sfumato.engines.table", "ibis", "duckdb", "pandas",
-          "altair", "vl_convert", "numba")  # fmt: skip
+          "altair", "vl_convert", "numba", "scipy", "pyarrow", "sfumato.accounting.batch", "sfumato.bounds",
+          "sfumato.mechanisms.synthetic", "sfumato.queries.functions.learning")  # fmt: skip
 LOOK = """
 import json, sys
 from sfumato.cli import main
@@ -36,12 +37,30 @@ spend = { epsilon = 0.5 }
 """
 
 
+CURVES = """
+[[release]]
+name = "ages"
+query = "density"
+columns = ["age"]
+spend = { epsilon = 0.5, delta = 1e-7 }
+
+[[release]]
+name = "by state"
+query = "mean"
+column = "age"
+by = "state"
+spend = { epsilon = 0.5, delta = 1e-7 }
+"""
+
+
 def written(place):
     files = [*(place / "out").rglob("*.*")]
     return {file.relative_to(place): (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
 
 
 def test_a_stored_plan_reads_no_table_plans_nothing_and_writes_nothing(place, run):
+    plan = place / "plan.toml"
+    plan.write_text(plan.read_text().replace("epsilon = 4.0", "epsilon = 9.0") + CURVES)
     assert run("publish", "plan.toml", "--out", "out").code == 0
     before = written(place)
     (place / "people.parquet").unlink()

@@ -352,6 +352,7 @@ def test_a_ledger_without_a_folder_is_refused_and_nothing_is_left(place, run):
     assert left_behind(place) == []
 
 
+@pytest.mark.heavy
 def test_a_saved_table_is_asked_for_nothing_and_shows_all_its_errors(place, run):
     arguments = ["synthesize", "plan.toml", "--epsilon", 2, "--column", "age", "--column", "state"]
     assert run(*arguments, "--out", "made.parquet").code == 0

@@ -332,6 +332,7 @@ def test_wrong_options_are_explained(pets, run):
 # the example
 
 
+@pytest.mark.heavy
 def test_the_telemetry_example_runs(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "telemetry.py"
     command = [sys.executable, "-W", "error", str(example), "demo", "--people", "600"]

@@ -13,6 +13,7 @@ import pytest
 
 import reference
 import sfumato as sf
+from sfumato.engines import Table
 from sfumato.engines.backends import quiet
 from sfumato.privacy.adjacency import Person, Row
 from sfumato.queries import bind, bins, col, count, discovered, histogram, items, mean, median, sum, top, variance
@@ -197,6 +198,25 @@ def test_hostile_rows_give_the_integers_of_plain_python(opened, unit):
         assert found == expected, name
 
 
+@pytest.mark.parametrize("unit", UNITS[::2], ids=["row", "person-3"])
+def test_questions_that_are_foreseen_together_give_the_integers_of_plain_python(opened, unit, monkeypatch):
+    passes, whole = [], Table._expression
+    monkeypatch.setattr(Table, "_expression", lambda *given, **named: passes.append(1) or whole(*given, **named))
+    schema = Schema(COLUMNS, unit)
+    table, rows = sf.read(opened(HOSTILE), schema=schema), HOSTILE.to_pylist()
+    questions = [bind(query, schema) for query in (*QUESTIONS, count(), top("label", 1))]
+    for question in questions:
+        table.foresee(question.answer)
+    assert not passes
+    for question in reversed(questions):
+        found = reference.comparable(table.answer(question.statistic), question.statistic)
+        assert found == reference.answer(rows, question.statistic, schema), question.name
+    if table.source.get_backend().name == "pyspark":
+        assert len(passes) <= len(questions) // 2
+    again = bind(count(), schema).statistic  # nothing is left of what was foreseen
+    assert (table.answer(again)[0][0], table._foreseen._held) == (reference.answer(rows, again, schema)[0][0], {})
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
 def test_sets_of_very_many_items_are_the_same_sets(opened, unit, monkeypatch):
     monkeypatch.setattr("sfumato.engines.sets.FEW", 1)  # as if four items were too many for an expression
@@ -324,3 +344,10 @@ def test_sums_outgrow_64_bits_without_overflow(opened):
     schema = Schema({"wide": sf.Interval(0, 2**30, 1)})
     statistic = bind(variance("wide"), schema).statistic
     assert int(sf.read(opened(held), schema=schema).answer(statistic)[2][0]) == rows * 2**60
+
+
+def test_sums_of_too_many_rows_for_64_bits_are_added_up_more_widely(opened, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.results.NARROW", 1)  # as if one row in a cell were too many
+    schema = Schema(COLUMNS, Row())
+    for name, found, expected in asked(opened(HOSTILE), HOSTILE.to_pylist(), schema, [sum("d").by("c"), sum("wide")]):
+        assert found == expected, name

@@ -247,3 +247,21 @@ def test_paths_on_spark_are_paths(tmp_path):
     pq.write_table(texts, tmp_path / "mixed" / "b.parquet")
     with pytest.raises(SchemaError, match="have the same types"):
         held_by(started(), str(tmp_path / "mixed"), None)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("link", ["hardlink_to", "symlink_to"])
+def test_a_file_under_two_names_is_refused_on_spark_as_its_rows_would_count_twice(tmp_path, link):
+    from sfumato.engines.spark import held_by, started
+
+    (tmp_path / "months").mkdir()
+    pq.write_table(ROWS, tmp_path / "months" / "a.parquet")
+    (tmp_path / "months" / "_old").mkdir()
+    (tmp_path / "months" / "_old" / "a.parquet").hardlink_to(tmp_path / "months" / "a.parquet")  # hidden: no data
+    assert held_by(started(), str(tmp_path / "months"), None).count() == ROWS.num_rows
+    getattr(tmp_path / "months" / "b.parquet", link)(tmp_path / "months" / "a.parquet")
+    for path in ("months", "months/*.parquet", "m*"):
+        with pytest.raises(SchemaError, match="named twice"):
+            held_by(started(), str(tmp_path / path), None)
+    with pytest.raises(SchemaError, match="every worker can see them"):
+        held_by(started(), str(tmp_path / "none*"), None)

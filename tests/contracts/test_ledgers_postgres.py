@@ -3,7 +3,9 @@
 import dataclasses
 import multiprocessing
 import os
+import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -91,7 +93,7 @@ def test_a_fork_within_a_turn_takes_no_connection_of_its_parent_and_ends_no_turn
             _, status = os.waitpid(child, 0)
             assert owner.execute(waiting).fetchone() == before
     if os.getpid() != parent:
-        os._exit(sum(process != parent for process, _ in own._server._idle))
+        os._exit(sum(process != parent for process, *_ in own._server._idle))
     assert os.waitstatus_to_exitcode(status) == 0
 
 
@@ -219,3 +221,56 @@ def test_a_session_spends_from_a_server_and_finds_its_releases_again(tmp_path):
     assert again.release(sf.count(), spend=sf.Pure(0.25), name="people").to_bytes() == made.to_bytes()
     assert again.ledger.spent() == Pure(0.25)
     assert "new, started by this session" not in str(again.preview(sf.mean("age"), spend=sf.Pure(0.25)))
+
+
+def test_a_dump_restores_a_ledger_and_an_older_one_is_noticed_by_a_later_head(tmp_path, owner):
+    """As docs/guide/service.md says it: pg_dump of the schema while others spend, psql into an empty database."""
+    import psycopg
+
+    from sfumato.ledger.copying import written_off
+    from sfumato.ledger.postgres import PostgresLedger
+
+    name, folder = str(tmp_path), os.environ["SFUMATO_POSTGRES"]
+    programs = max(Path("/usr/lib/postgresql").glob("*/bin/pg_dump"), key=lambda path: int(path.parts[-3])).parent
+    reach = ["-h", folder, "-U", "postgres"]
+    own = ledger(name)
+    earlier = own.store(own.charge("monday", DIGEST, Pure(0.5), {}), b"x")
+    dumped = subprocess.run(
+        [programs / "pg_dump", *reach, "--schema=sfumato", "postgres"], capture_output=True, check=True
+    ).stdout
+    later = own.store(own.charge("tuesday", DIGEST, Pure(0.25), {}), b"y")
+    owner.execute("CREATE DATABASE restored")
+    try:
+        into = [programs / "psql", *reach, "-q", "-v", "ON_ERROR_STOP=1", "--single-transaction", "restored"]
+        subprocess.run(into, input=dumped, stdout=subprocess.DEVNULL, check=True)
+        there = f"host={folder} user=postgres dbname=restored"
+        restored = PostgresLedger.open(there, name=name, **{**TERMS, "budget": None})
+        assert restored.verify([earlier]).holds
+        assert not restored.verify([later]).holds
+        written_off(restored, Pure(0.25))
+        assert restored.remaining() == own.remaining() == Pure(1.25)
+        with psycopg.connect(there) as con, pytest.raises(psycopg.errors.RaiseException):
+            con.execute("DELETE FROM sfumato.entries")  # the triggers came with the dump
+    finally:
+        owner.execute("DROP DATABASE restored WITH (FORCE)")
+
+
+def test_what_a_server_has_forgotten_is_written_off_by_the_plan(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from sfumato.cli.app import app
+
+    dataset = f"people {tmp_path.name}"
+    own = ledger(dataset, dataset=dataset)
+    monkeypatch.setenv("LEDGER_SERVER", f"postgresql://postgres@/postgres?host={os.environ['SFUMATO_POSTGRES']}")
+    plan = tmp_path / "people.toml"
+    plan.write_text(
+        f'format = "sfumato-plan/2"\n[table]\npath = "people.parquet"\ndataset = "{dataset}"\nunit = "row"\n'
+        '[columns.age]\ntype = "integers"\nlow = 0\nhigh = 100\n[budget]\nepsilon = 2.0\n'
+        '[ledger]\nconnection = "LEDGER_SERVER"\n'
+    )
+    done = CliRunner().invoke(app, ["ledger", "writeoff", str(plan), "--epsilon", "0.5"])
+    assert done.exit_code == 0, done.output
+    assert own.remaining() == Pure(1.5)
+    refused = CliRunner().invoke(app, ["ledger", "backup", str(plan), str(tmp_path / "copy")])
+    assert "pg_dump" in str(refused.exception)

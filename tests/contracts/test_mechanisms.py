@@ -240,7 +240,7 @@ def values(output):
         return {name: values(part) for name, part in output.items()}
     if isinstance(output, tuple):
         return [values(part) for part in output]
-    return (output if isinstance(output, pa.Array) else np.asarray(output)).tolist()
+    return output.to_pylist() if isinstance(output, pa.Array | pa.ChunkedArray) else np.asarray(output).tolist()
 
 
 def taken(mechanism, answer):

@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato.engines.backends import quiet
 from sfumato.errors import EngineError
 from sfumato.spaces.schema import Schema
+from thinned import thinned
 
 COLUMNS = {
     "age": sf.Interval(0, 100, 1, na=[999], missing=3),
@@ -87,7 +88,7 @@ def clipped(number, space):
     return "below" if nearest < space.lattice.low else "above" if nearest > space.lattice.high else "fine"
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", thinned(range(2), 1))
 def test_the_counts_are_those_of_plain_python_through_every_source(seed, tmp_path):
     rows = rows_of(seed)
     counts = expected(rows)

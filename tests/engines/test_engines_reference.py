@@ -1,6 +1,7 @@
 """The engine against plain Python, integer for integer, on hostile tables."""
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def test_duckdb_agrees_with_plain_python(data):
         assert found == reference.answer(rows, statistic, schema)
 
 
+@pytest.mark.heavy
 @settings(SLOW, max_examples=20)
 @given(data=st.data())
 def test_physical_order_and_threads_do_not_matter(data):

@@ -8,7 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sfumato.engines.spill import PREFIX, private_folder
+import pytest
+
+from sfumato.engines.spill import PREFIX, private_folder, spilling
+from sfumato.errors import ParameterError
 
 SPILLING = """
 import os, sys
@@ -40,6 +43,7 @@ def started(code, folder, **options):
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment, text=True, **options)
 
 
+@pytest.mark.heavy
 def test_spilling_leaves_nothing_in_the_working_directory_nor_behind(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "temporary").mkdir()
@@ -49,6 +53,26 @@ def test_spilling_leaves_nothing_in_the_working_directory_nor_behind(tmp_path):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_where_spilling_is_forbidden_nothing_is_written_and_what_does_not_fit_fails(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_SPILL", "never")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "temporary").mkdir()
+    process = started(SPILLING, tmp_path / "temporary", cwd=tmp_path / "work", stderr=subprocess.PIPE)
+    printed, complained = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert printed == ""
+    assert "EngineError" in complained
+    assert "patient-" not in complained
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert [file.name for file in (tmp_path / "work").iterdir()] == ["t.parquet"]
+
+
+def test_a_setting_that_is_not_known_is_refused(monkeypatch):
+    monkeypatch.setenv("SFUMATO_SPILL", "no")
+    with pytest.raises(ParameterError, match="SFUMATO_SPILL must be 'never' or unset"):
+        spilling()
+
+
 def test_the_folder_is_private_and_outside_the_working_directory():
     folder = private_folder()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -56,6 +80,7 @@ def test_the_folder_is_private_and_outside_the_working_directory():
     assert folder.parent == Path(tempfile.gettempdir())
 
 
+@pytest.mark.heavy
 def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_s_is_kept(tmp_path):
     wait = "from sfumato.engines.spill import private_folder\nprint(private_folder(), flush=True)\ninput()"
     killed, living = (started(wait, tmp_path, stdin=subprocess.PIPE) for _ in range(2))

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.engines import results
 from sfumato.engines import table as engine
 from sfumato.queries import bind
 
@@ -17,11 +18,11 @@ def answers(limit, monkeypatch, size=None):
     asked = []
     original = engine.compiled
 
-    def counted(statistic, schema, source, real, known):
+    def counted(statistic, schema, source, real, *others):
         asked.append(real)
-        return original(statistic, schema, source, real, known)
+        return original(statistic, schema, source, real, *others)
 
-    monkeypatch.setattr(engine, "EXACT", limit)
+    monkeypatch.setattr(results, "EXACT", limit)
     monkeypatch.setattr(engine, "compiled", counted)
     table = sf.read(TABLE, schema=SCHEMA, dataset="sums", size=size)
     queries = (sf.sum("x"), sf.mean("x").by("g"), sf.variance("x").where("x >= 1"))
@@ -47,4 +48,13 @@ def test_the_counts_decide_whether_a_sum_of_floats_is_exact(rows, exact):
     schema = sf.Schema({"x": sf.Interval(0, 200_000, step=0.01)})
     statistic = bind(sf.sum("x"), schema).statistic
     result = pa.table({"sum0_0": [rows], "sum1_0": [1.0]})
-    assert engine._exact(result, statistic, schema) is exact
+    assert results.exact(result, statistic, schema) is exact
+
+
+@pytest.mark.parametrize(("rows", "exact"), [(2**37 - 1, True), (2**37, False)])
+def test_the_rows_decide_whether_a_sum_of_64_bits_is_exact(rows, exact):
+    schema = sf.Schema({"x": sf.Integers(0, 2**26 - 1)})
+    statistic = bind(sf.sum("x"), schema).statistic
+    result = pa.table({"rows": [rows], "sum0_0": [rows], "sum1_0": [1]})
+    assert results.exact(result, statistic, schema) is exact
+    assert (2**37 - 1) * (2**26 - 1) < 2**63 <= 2**37 * 2**26

@@ -188,7 +188,9 @@ def kept(charge, content=b"{}"):
 
 def test_corrections_add_to_the_total_and_batches_pay_for_several(tmp_path):
     ledger = opened(tmp_path / "a.ledger")
-    charge = entry("charge", 10**12, 10**12, name="both", batch=(("a", "1" * 64), ("b", "2" * 64)), account="Ann")
+    both, allowed = (("a", "1" * 64), ("b", "2" * 64)), {"type": "pure", "epsilon": 1.0, "assumptions": []}
+    said = {"account": "Ann", "description": {"allowance": allowed}}
+    charge = entry("charge", 10**12, 10**12, name="both", batch=both, **said)
     stored = [
         entry("release", 10**12, name="a", digest="1" * 64, description=kept(1)),
         entry("release", 10**12, name="b", digest="2" * 64, description=kept(1)),
@@ -198,6 +200,8 @@ def test_corrections_add_to_the_total_and_batches_pay_for_several(tmp_path):
     found = verify_chain(good, lambda _: b"{}", frozenset())
     assert found.holds, found.problems
     assert found.spent == sf.Pure(3.0)
+    unsaid = chained(ledger, {**charge, "description": {}})
+    assert "beyond what it was allowed" in verify_chain(unsaid, lambda _: b"{}", frozenset()).words()
     again = chained(ledger, charge, stored[0], stored[0])
     assert "no charge of its own" in verify_chain(again, lambda _: b"{}", frozenset()).words()
     astray = chained(ledger, charge, {**correction, "description": {"charge": 7}})

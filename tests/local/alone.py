@@ -38,6 +38,15 @@ def tried(place: Path) -> None:
     assert len(decode_batch(pets, message)) == 1
     device.acknowledge(message)
     assert len(Client(Collection("age", Duchi.calibrate(0, 120, Pure(1.0)))).report(42)) == 49
+    mail = Collection("mail", pets.protocol, pets.labels, key="12" * 32)
+    told = ""
+    for opened in (lambda: Client(mail), lambda: Device(mail, place / "sealed.db")):
+        try:
+            opened()
+        except ImportError as error:
+            told += str(error)
+    assert told.count("pip install 'sfumato-client[sealed]'") == 2
+    assert not (place / "sealed.db").exists()
     assert Diary(Longitudinal(pets.protocol, 2), place / "diary").report(1)
     inquiry = Inquiry("age", QuantileSearch.calibrate(100, 0.5, Pure(1.0), users=100, blocks=1))
     inquiry.save(place / "age.json")

@@ -1,9 +1,9 @@
 """Kills of devices, a relay and a collector, run in a process of their own: `python relaying.py DIRECTORY [options]`.
 
-Three children work at once: devices that record a value and post it until it is acknowledged, a relay that listens, and
-a collector that counts the batches it finds and removes their files.  Any of them is killed at any moment and started
-again.  In the end the devices finish, the relay ends its round, the collector counts the rest, and everything is added
-up: reports are so little randomized that they are their values, so the tally is known.
+Three children work at once: devices that record a value and post it until it is acknowledged, a relay that listens and
+posts its batches, and a collector that listens and counts them.  Any of them is killed at any moment and started again.
+In the end the devices finish, the relay ends its round and posts the rest, and everything is added up: reports are so
+little randomized that they are their values, so the tally is known.
 """
 
 from __future__ import annotations
@@ -15,20 +15,30 @@ import random
 import signal
 import sqlite3
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
+from fastapi import APIRouter
 
+from sfumato.errors import ReportError
 from sfumato.local import Collection, Collector, Device, GeneralizedResponse, Relay, new_key
 from sfumato.local.client.budget import UNIT
 from sfumato.local.client.sealing import sealed
 from sfumato.local.collection.collector import Receipt
-from sfumato.local.relay.serving import Server
+from sfumato.local.relay import delivering
+from sfumato.local.relay.delivering import posted
+from sfumato.local.relay.tokens import token_of
 from sfumato.privacy.guarantees import Pure
+from sfumato.server.connections import bound, serve, server_of
+from sfumato.server.local.alone import application
+from sfumato.server.local.collecting import collecting
+from sfumato.server.local.relaying import relaying
+from sfumato.server.local.terms import Terms
 
 CELLS, LEAST, FULL = 4, 5, 8
 BUDGET = Pure(30.0)  # pays for one report, and there are two rounds
@@ -48,13 +58,6 @@ class Careless(Relay):
         return [Receipt(1, {}) for _ in messages]
 
 
-class Watched(Server):
-    """A server that ends when the drill does."""
-
-    def service_actions(self):
-        alone()
-
-
 PARENT = os.getpid()
 
 
@@ -68,13 +71,45 @@ def declared(place: Path) -> Collection:
     return Collection.read(place / "drill.json")
 
 
-def relaying(place: Path, careless: bool) -> None:
+def watched() -> None:
+    """End with the drill, whatever else goes on."""
+
+    def watch() -> None:
+        while True:
+            alone()
+            time.sleep(0.05)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def served(place: Path, role: str, router: APIRouter) -> None:
     """Listen, and say where."""
+    (listening,) = bound(("127.0.0.1", 0))
+    (place / f"{role}.new").write_text(f"http://127.0.0.1:{listening.getsockname()[1]}/local/drill")
+    os.replace(place / f"{role}.new", place / f"{role}.url")
+    serve(server_of(application(router)), [listening])
+
+
+def relay_process(place: Path, careless: bool) -> None:
+    """A relay that posts its batches to the collector."""
+    watched()
+    delivering.AGAIN = (0.02, 0.05)
     relay = (Careless if careless else Relay)(declared(place), place / "drill.relay", LEAST, FULL)
-    server = Watched(relay, place / "batches", ("127.0.0.1", 0))
-    (place / "url.new").write_text(server.url)
-    os.replace(place / "url.new", place / "url")
-    server.serve_forever(poll_interval=0.05)
+    with relaying(relay, "drill", lambda: forwarded(place, relay), Terms()) as router:
+        served(place, "relay", router)
+
+
+def forwarded(place: Path, relay: Relay) -> int:
+    """Batches that went to the collector, wherever it listens now."""
+    url = place / "collector.url"
+    return posted(relay, f"{url.read_text()}/batches", token_of(place / "drill.token")) if url.exists() else 0
+
+
+def collector_process(place: Path) -> None:
+    """A collector that takes batches over HTTP."""
+    watched()
+    with collecting([place / "drill.json"], Terms(relay="http://127.0.0.1")) as router:
+        served(place, "collector", router)
 
 
 def sending(place: Path) -> None:
@@ -100,29 +135,12 @@ def deliver(place: Path, message: bytes) -> None:
     while taken < 1 + (message[-1] % 5 == 0):
         alone()
         try:
-            with urllib.request.urlopen((place / "url").read_text(), data=message, timeout=10):
+            with urllib.request.urlopen((place / "relay.url").read_text(), data=message, timeout=10):
                 taken += 1
         except (OSError, ValueError) as error:
             if isinstance(error, urllib.error.HTTPError) and error.code == 400:
                 raise
             time.sleep(PAUSE)
-
-
-def collecting(place: Path) -> None:
-    """Count batches and remove their files, until told that there will be no more."""
-    collector = Collector(declared(place), place / "drill.journal", key=place / "drill.key")
-    while True:
-        alone()
-        last = (place / "ended").exists()
-        found = sorted(path for path in (place / "batches").glob("*.sfr") if path.name[0] != ".")
-        for path in found:
-            receipt = collector.add(path.read_bytes())
-            if receipt.refused:
-                raise AssertionError(receipt.words)
-            path.unlink()
-        if last and not found:
-            return
-        time.sleep(PAUSE)
 
 
 def started(work, *arguments) -> int:
@@ -168,14 +186,17 @@ def examine(place: Path) -> tuple[list[str], int]:
 
 
 def drill(place: Path, kills: int, moments: random.Random, careless: bool) -> tuple[list[str], int, dict[str, int]]:
-    for name in ("devices", "batches"):
-        (place / name).mkdir()
+    (place / "devices").mkdir()
     protocol = GeneralizedResponse.calibrate(CELLS, Pure(30.0))
     Collection("drill", protocol, LABELS, rounds=("one", "two"), key=new_key(place / "drill.key"), batch=LEAST).save(
         place / "drill.json"
     )
     sealed(b"", declared(place).key or "", b"")  # everything is loaded before the forks
-    roles = {"relay": (relaying, place, careless), "devices": (sending, place), "collector": (collecting, place)}
+    roles = {
+        "relay": (relay_process, place, careless),
+        "devices": (sending, place),
+        "collector": (collector_process, place),
+    }
     children = {role: started(*work) for role, work in roles.items()}
     seen, problems = dict.fromkeys(roles, 0), []
     for _ in range(kills):
@@ -192,9 +213,12 @@ def drill(place: Path, kills: int, moments: random.Random, careless: bool) -> tu
     killed(children["relay"])
     relay = Relay(declared(place), place / "drill.relay", LEAST, FULL)
     relay.end("one", discard=True)  # so few are left only if some were lost
-    relay.deliver(place / "batches")
+    while relay.outgoing():  # the collector may just have started
+        with suppress(ReportError):
+            forwarded(place, relay)
+        time.sleep(0.05)
     problems += ["something stays with the relay"] if relay.outgoing() or relay.waiting("one") else []
-    (place / "ended").touch()
+    os.kill(children["collector"], signal.SIGTERM)
     problems += ["the collector failed"] if os.waitpid(children["collector"], 0)[1] else []
     more, reports = examine(place)
     return problems + more, reports, seen

@@ -405,7 +405,7 @@ def test_an_estimate_returns_from_json_and_refuses_others(tmp_path):
     assert found.to_record()["format"] == "sfumato-estimate/2"
     assert back.labels() == list(PETS)
     assert "not reports" in back.words()
-    assert found.table().column_names == ["label", "estimate", "standard_error", "low", "high"]
+    assert found.table().column_names == ["label", "estimate", "standard_error", "low", "high", "level", "joint"]
     record = found.to_record()
     for spoiled in (
         {**record, "format": "sfumato-estimate/3"},

@@ -129,6 +129,7 @@ def test_frequent_strings_are_found_and_rare_ones_are_not():
         assert result.high - result.low < 0.1
 
 
+@pytest.mark.heavy
 def test_strings_nobody_holds_survive_as_rarely_as_stated():
     """Everybody's string is outside the alphabet: in a round something survives with probability at most beta/2 = 0.1.
 

@@ -18,6 +18,7 @@ def drill(*arguments, script=DRILL):
     return json.loads(done.stdout)
 
 
+@pytest.mark.heavy
 def test_kills_lose_no_acknowledged_report_and_count_none_twice(tmp_path):
     found = drill(tmp_path, "--kills", 18, "--every", 6)
     assert found["problems"] == []
@@ -33,6 +34,7 @@ def test_sixty_kills_lose_no_acknowledged_report_and_count_none_twice(tmp_path):
     assert all(count >= 2 for count in found["seen"].values()), found["seen"]
 
 
+@pytest.mark.heavy
 def test_the_kills_catch_a_collector_that_acknowledges_before_it_is_durable(tmp_path):
     assert "an acknowledged message is lost" in drill(tmp_path, "--kills", 20, "--careless")["problems"]
 
@@ -40,6 +42,7 @@ def test_the_kills_catch_a_collector_that_acknowledges_before_it_is_durable(tmp_
 RELAY = Path(__file__).with_name("relaying.py")
 
 
+@pytest.mark.heavy
 def test_kills_of_devices_relay_and_collector_lose_nothing_and_count_nothing_twice(tmp_path):
     found = drill(tmp_path, "--kills", 8, script=RELAY)
     assert found["problems"] == []
@@ -54,5 +57,6 @@ def test_two_hundred_kills_of_devices_relay_and_collector(tmp_path):
     assert all(count > 30 for count in found["kills"].values())
 
 
+@pytest.mark.heavy
 def test_the_kills_catch_a_relay_that_acknowledges_before_it_is_durable(tmp_path):
     assert "an acknowledged report is lost" in drill(tmp_path, "--kills", 2, "--careless", script=RELAY)["problems"]

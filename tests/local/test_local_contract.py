@@ -22,6 +22,9 @@ from statistical import ALPHA
 every = pytest.mark.parametrize(("protocol", "values"), CASES, ids=NAMES)
 UNBIASED = [case for case in CASES if case[0].goal != "distribution"]  # a maximum of likelihood: test_square.py
 VECTORS = {"hypercube", "coordinates", "privunit"}
+LENGTHY = [
+    pytest.param(*case, marks=[pytest.mark.heavy] * (case[0].name in {*VECTORS, "tabulated"})) for case in UNBIASED
+]
 
 anything = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5),
@@ -113,7 +116,7 @@ def test_bad_values_count_as_the_rule_says(protocol, values):
         assert np.array_equal(drawn, expected)
 
 
-@pytest.mark.parametrize(("protocol", "values"), UNBIASED, ids=[protocol.name for protocol, _ in UNBIASED])
+@pytest.mark.parametrize(("protocol", "values"), LENGTHY, ids=[protocol.name for protocol, _ in UNBIASED])
 def test_estimates_are_unbiased_with_the_variance_that_is_stated(protocol, values):
     """1,500 collections of 40 people each: the mean and the spread of each estimate, at level ALPHA.
 

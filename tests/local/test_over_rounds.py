@@ -77,7 +77,7 @@ def test_a_series_has_a_row_for_each_round_and_value_and_joint_limits(tmp_path):
     assert series.plot().to_dict()["layer"]
     with pytest.raises(ParameterError, match="'wed' has no reports; mon, tue have"):
         series["wed"]
-    with pytest.raises(ParameterError, match="two rounds of one collection"):
+    with pytest.raises(ParameterError, match="compared with itself"):
         series.difference("mon", "mon")
     with pytest.raises(ParameterError, match="add some first"):
         Series(APPS, ())

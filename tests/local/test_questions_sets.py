@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import LedgerError, ParameterError
+from sfumato.local import Client, Collection, Device, estimate
 from sfumato.local.client import decode_batch
 from sfumato.local.protocols import Duchi, GeneralizedResponse, Rappor
 from sfumato.local.questions.longitudinal import Diary, Longitudinal
@@ -57,6 +58,16 @@ def test_limits_cover_and_larger_sets_lose_items():
     full = QUESTION.tally(QUESTION.randomize([[0, 1, 2, 3]] * 20_000, seeded(4)))
     scores = (QUESTION.estimate(full, 20_000) - 0.5) / np.sqrt(QUESTION.variance(20_000, np.full(4, 0.5)))
     assert np.all(np.abs(scores) < stats.norm.isf(ALPHA / 8))  # two of four are kept
+
+
+def test_what_larger_sets_lose_is_told_where_it_is_declared_sent_and_read(tmp_path):
+    apps = Collection("apps", QUESTION, ("a", "b", "c", "d"))
+    assert "nobody has more items than 2" in QUESTION.caution()
+    found = estimate(apps, [Client(apps).report(["a", "b"])])
+    for told in (Client(apps).describe(), Device(apps, tmp_path / "d.db").describe(), found.words(), str(found)):
+        assert QUESTION.caution() in " ".join(told.split())
+    with pytest.raises(ParameterError, match="one of the 4 labels"):
+        Client(apps).report(["a", "zoo"])  # a column drops it, a client does not
 
 
 anything = st.one_of(

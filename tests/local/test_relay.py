@@ -7,15 +7,16 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
-import urllib.error
-import urllib.request
+import time
 from collections import Counter
+from contextlib import contextmanager, suppress
 from itertools import permutations
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
+from hosting import hosted, posted
 from sending import sent
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local import Client, Collector, Device, Limit, Relay, add_file, central, collect, new_key
@@ -24,10 +25,14 @@ from sfumato.local.client.wire import HEADER, header_of, packed
 from sfumato.local.collection import declaration
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import GeneralizedResponse
+from sfumato.local.relay import delivering
 from sfumato.local.relay import relay as relays
-from sfumato.local.relay.serving import Server
 from sfumato.local.relay.store import RelayError
 from sfumato.privacy.guarantees import Pure
+from sfumato.server.connections import address_of, bound
+from sfumato.server.local.alone import application
+from sfumato.server.local.relaying import relaying
+from sfumato.server.local.terms import Terms
 from statistical import ALPHA
 
 LABELS = ["cat", "dog", "fish"]
@@ -315,59 +320,87 @@ def test_a_batch_with_junk_in_it_is_counted_and_no_promise_is_made_of_it(tmp_pat
 # the process
 
 
-def post(url, message):
-    try:
-        with urllib.request.urlopen(url, data=message, timeout=30) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+def commanded(place, *options):
+    """A relay as a process, and where it listens."""
+    command = [sys.executable, "-W", "error", "-m", "sfumato.cli", "relay", "pets.json", *options]
+    process = subprocess.Popen(
+        [*command, "--listen", "127.0.0.1:0"], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    return process, process.stdout.readline().split()[-1]
 
 
+def apart(place):
+    """A collector's folder with the key, and a relay's with the declaration alone."""
+    (place / "relay").mkdir()
+    pets = declared(place, batch=3)
+    pets.save(place / "relay" / "pets.json")
+    return pets, place / "relay"
+
+
+@pytest.mark.heavy
 def test_the_command_runs_a_relay_that_survives_its_end(tmp_path):
-    pets = declared(tmp_path, batch=3)
-    (tmp_path / "batches").mkdir()
-    command = [sys.executable, "-W", "error", "-m", "sfumato.cli", "relay", "pets.json", "--out", "batches"]
-
-    def started():
-        process = subprocess.Popen(
-            [*command, "--listen", "127.0.0.1:0", "--limit", "5"], cwd=tmp_path, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        return process, process.stdout.readline().split()[-1]
-
+    pets, place = apart(tmp_path)
+    (place / "batches").mkdir()
     device = Device(tmp_path / "pets.json", tmp_path / "device.db")
     device.record("fish")
     messages = [*device.pending(), *(Client(pets).report("fish") for _ in range(3))]
-    process, url = started()
-    assert [post(url, message)[0] for message in messages[:2]] == [200, 200]
-    assert post(url, b"junk") == (400, "message is truncated: 4 bytes, a header alone has 48")
+    process, url = commanded(place, "--out", "batches", "--limit", "5")
+    assert url.endswith("/local/pets")
+    assert [posted(url, message)[0] for message in messages[:2]] == [200, 200]
+    assert posted(url, b"junk") == (400, "message is truncated: 4 bytes, a header alone has 48")
     process.kill()
     process.wait()
     process.stdout.close()
     process.stderr.close()
-    process, url = started()
-    assert [post(url, message)[0] for message in messages] == [200] * 4
+    process, url = commanded(place, "--out", "batches", "--limit", "5")
+    assert [posted(url, message)[0] for message in messages] == [200] * 4
     device.acknowledge(messages[0])
-    assert post(url, bytes(100_000))[0] == 400
-    assert [post(url, messages[0])[0] for _ in range(2)] == [200, 429]
+    assert posted(url, bytes(100_000))[0] == 413
+    assert [posted(url, messages[0])[0] for _ in range(2)] == [200, 429]
     process.send_signal(signal.SIGTERM)
     said, errors = process.communicate(timeout=60)
     assert (said, errors, process.returncode) == ("", "", 0)
-    ended = subprocess.run([*command, "--end", "1"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "sfumato.cli"]
+    ending = [*command, "relay", "pets.json", "--out", "batches", "--end", "1"]
+    ended = subprocess.run(ending, cwd=place, capture_output=True, text=True, check=True)
     assert "4 reports left in the last batch" in ended.stdout
-    (file,) = (tmp_path / "batches").iterdir()
-    collecting = [*command[:5], "collect", "pets.json", f"batches/{file.name}", "--json"]
+    again = subprocess.run(ending, cwd=place, capture_output=True, text=True, check=True)
+    assert "had ended before, and nothing more leaves" in again.stdout
+    (file,) = (place / "batches").iterdir()
+    collecting = [*command, "collect", "pets.json", str(file), "--json"]
     done = subprocess.run(collecting, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["rounds"][0]["reports"] == 4
+
+
+@pytest.mark.heavy
+def test_a_relay_that_could_open_what_it_carries_does_not_start(tmp_path):
+    _, place = apart(tmp_path)
+    (place / "batches").mkdir()
+    command = [sys.executable, "-m", "sfumato.cli", "relay", "pets.json", "--out"]
+    for options in (["--listen", "127.0.0.1:0"], ["--end", "1"]):
+        done = subprocess.run(
+            [*command, str(place / "batches"), *options], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode != 0
+        assert "opens what this relay would carry" in done.stderr
+    assert not (tmp_path / "pets.relay").exists()
+
+
+@contextmanager
+def listening(place, relay, **terms):
+    """A relay behind a socket that delivers into a folder."""
+    with (
+        relaying(relay, "pets", lambda: relay.deliver(place), Terms(**terms)) as router,
+        hosted(application(router)) as url,
+    ):
+        yield f"{url}/local/pets", ("127.0.0.1", urlsplit(url).port)
 
 
 def test_a_message_whose_length_can_be_read_two_ways_is_refused(tmp_path):
     """Whatever stands in front may read the other one, and take the answer to one message for that to another."""
     pets = declared(tmp_path)
-    server = Server(Relay(pets, tmp_path / "relay.db"), tmp_path, ("127.0.0.1", 0))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    relay = Relay(pets, tmp_path / "relay.db")
+    with listening(tmp_path, relay) as (_, address):
         for headers in (
             ("Content-Length: {0}", "Content-Length: 1"),
             ("Content-Length: {0}", "Transfer-Encoding: chunked"),
@@ -376,49 +409,46 @@ def test_a_message_whose_length_can_be_read_two_ways_is_refused(tmp_path):
             ("Content-Length: {0}",),
         ):
             message = Client(pets).report("dog")
-            head = "\r\n".join(("POST / HTTP/1.1", *headers, "Connection: close", "", "")).format(len(message))
-            with socket.create_connection(server.server_address[:2], timeout=30) as connection:
-                connection.sendall(head.encode() + message)
+            head = "\r\n".join(("POST /local/pets HTTP/1.1", "Host: x", *headers, "Connection: close", "", ""))
+            with socket.create_connection(address, timeout=30) as connection:
+                connection.sendall(head.format(len(message)).encode() + message)
                 answer = connection.recv(1 << 12)
-            assert answer.startswith(b"HTTP/1.1 200" if headers == ("Content-Length: {0}",) else b"HTTP/1.1 400")
-        assert server.relay.waiting() == 1
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+            assert answer.startswith(b"HTTP/1.1 200" if headers == ("Content-Length: {0}",) else b"HTTP/1.1 4")
+        assert relay.waiting() == 1
 
 
 def test_connections_are_few_and_none_lives_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.local.relay.serving.MOST", 3)
+    monkeypatch.setattr("sfumato.server.connections.MOST", 3)
+    monkeypatch.setattr("sfumato.server.connections.LIFETIME", 1.0)
     pets = declared(tmp_path)
-    server = Server(Relay(pets, tmp_path / "relay.db"), tmp_path, ("127.0.0.1", 0))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    idle = []
-    try:
-        idle += [socket.create_connection(server.server_address[:2], timeout=30) for _ in range(4)]
-        assert idle[3].recv(1) == b""  # one too many
-        monkeypatch.setattr("sfumato.local.relay.serving.LIFETIME", 0.0)
-        assert [connection.recv(1) for connection in idle[:3]] == [b""] * 3
-        monkeypatch.setattr("sfumato.local.relay.serving.LIFETIME", 300.0)
-        monkeypatch.setattr("sfumato.local.relay.serving.MOST", 4)
-        message = Client(pets).report("dog")
-        head = f"POST / HTTP/1.1\r\nContent-Length: {len(message)}\r\nConnection: close\r\n\r\n"
-        with socket.create_connection(server.server_address[:2], timeout=30) as connection:
-            connection.sendall(head.encode() + message)
-            assert connection.recv(1 << 12).startswith(b"HTTP/1.1 200")
-    finally:
-        for connection in idle:
-            connection.close()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(tmp_path, Relay(pets, tmp_path / "relay.db")) as (url, address):
+        idle = [socket.create_connection(address, timeout=30) for _ in range(3)]
+        idle[0].sendall(b"POST /local/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")  # and no more
+        idle[1].sendall(b"POST /loc")
+        ended = []
+        for connection in (*idle, socket.create_connection(address, timeout=30)):  # the last is one too many
+            with connection, suppress(ConnectionResetError):
+                ended.append(connection.recv(1 << 12))
+        assert b"".join(ended) == b""
+        assert posted(url, Client(pets).report("dog"))[0] == 200
 
 
-def test_a_server_that_cannot_be_is_told(tmp_path):
-    pets = declared(tmp_path)
-    relay = Relay(pets, tmp_path / "relay.db")
-    with pytest.raises(ParameterError, match="no folder"):
-        Server(relay, tmp_path / "missing", ("127.0.0.1", 0))
+def test_batches_that_cannot_be_delivered_are_kept_and_delivered_later(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(delivering, "AGAIN", (0.02, 0.05))
+    pets, place = declared(tmp_path), tmp_path / "batches"
+    relay = Relay(pets, tmp_path / "relay.db", full=3)
+    with listening(place, relay) as (url, _):
+        assert {posted(url, Client(pets).report("dog"))[0] for _ in range(7)} == {200}
+        assert len(relay.outgoing()) == 1
+        place.mkdir()
+        while relay.outgoing():
+            time.sleep(0.01)
+    assert len(list(place.iterdir())) == 1
+    assert capfd.readouterr().err.count("batches are kept") == 1  # said once, not at every attempt
+
+
+def test_a_server_that_cannot_be_is_told():
     with pytest.raises(ParameterError, match="cannot listen"):
-        Server(relay, tmp_path, ("192.0.2.1", 1))
+        bound(("192.0.2.1", 1))
+    with pytest.raises(ParameterError, match="HOST:PORT"):
+        address_of("8100")

@@ -57,6 +57,7 @@ def invented(turn, round="may", yes=51):
 # deployed
 
 
+@pytest.mark.heavy
 def test_an_inquiry_runs_over_question_files_to_a_finding(tmp_path):
     """Everybody is shown every question and answers one; the cells that are left hold the median of 9..11."""
     rule = QuantileSearch(16, 0.5, GeneralizedResponse.calibrate(2, Pure(8.0)), users=24, blocks=2, beta=0.2)

@@ -18,6 +18,7 @@ from sfumato.local.protocols.caps import cap
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import seeded
 from statistical import assert_distribution, assert_probability
+from thinned import thinned
 
 REAL = frozenset(["real-arithmetic"])
 
@@ -33,6 +34,7 @@ def test_the_hypercubes_claim_is_its_exact_channels(dimension, epsilon):
     check_estimates(protocol, [[corner] for corner in corners], corners)
 
 
+@pytest.mark.heavy
 def test_hypercube_reports_follow_the_channel():
     protocol, other = (Hypercube.calibrate(3, -1, 1, Pure(epsilon)) for epsilon in (1.0, 0.7))
     corners = 2.0 * np.unpackbits(protocol.outputs(), axis=1, count=3, bitorder="little") - 1
@@ -54,7 +56,7 @@ def test_sampled_coordinates_are_exact():
     check_estimates(protocol, [[[x] * 3] for x in points], [[x] * 3 for x in points])
 
 
-@pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid, OptimizedWindow])
+@pytest.mark.parametrize("kind", thinned([Duchi, Piecewise, Hybrid, OptimizedWindow], 1))
 def test_the_worst_of_sampled_coordinates_is_the_worst(kind):
     """Over 2,001 values none is above `variance`, and the worst of them comes near."""
     protocol = SampledCoordinates(4, kind.calibrate(-1, 3, Pure(2.0)))

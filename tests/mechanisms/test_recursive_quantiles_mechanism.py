@@ -26,6 +26,7 @@ from sfumato.spaces import Categories, Integers
 from sfumato.spaces.lattice import Lattice
 from sfumato.spaces.schema import Schema
 from statistical import assert_law
+from thinned import thinned
 
 POINTS = 4
 
@@ -140,6 +141,7 @@ def test_concentrated_recursion_costs_at_most_the_claim(laws):
                 assert renyi(known[rows], known[added(rows, x)], order) <= order * rho + 1e-12
 
 
+@pytest.mark.heavy
 def test_a_row_that_moves_between_cells_costs_two_rows(laws):
     """The claim of replacement, two rows, covers it."""
     mechanism = RecursiveQuantiles(question([0.9], high=20, adjacency=Replace(), keys=("c",)), 1.0)
@@ -241,7 +243,7 @@ def test_ranks_of_any_array_follow_the_lattice(numbers):
 # distribution
 
 
-@pytest.mark.parametrize("far", [750.0, 0.5])
+@pytest.mark.parametrize("far", thinned([750.0, 0.5], 1))
 def test_draws_follow_the_definition_also_through_the_far_points(monkeypatch, far):
     """With FAR = 0.5 nearly every point enters by rejection; 12,000 draws refuse a rate 25 % off."""
     monkeypatch.setattr(module, "FAR", far)
@@ -274,6 +276,7 @@ def test_audit_does_not_refute_the_claim():
     assert not audit(attacked(0.5, (0.5, 0.9)), claim, pairs=[PAIR], seconds=0.4, generator=seeded).refuted
 
 
+@pytest.mark.heavy
 def test_audit_catches_a_third_of_the_noise():
     """The loss is then 1.14 against a claim of 0.5, on an event of probability 0.05: 10,000 runs show it."""
     claim = RecursiveQuantiles(question((0.5,), high=10), 0.5).guarantee()

@@ -61,6 +61,7 @@ def test_a_persons_rows_multiply_the_cost(replaced):
     assert ThresholdDatabase(three, rate, 4).guarantee().epsilon == pytest.approx(3.0)
 
 
+@pytest.mark.heavy
 def test_thousand_grid_points_within_a_twentieth():
     """n = 10^4, epsilon 1, 1,000 points: at least 95 % of runs within 0.05; here all of them, with room."""
     generator = np.random.default_rng(7)
@@ -149,6 +150,7 @@ def test_audit_does_not_refute_the_claim():
     assert not audit(attacked(0.25, 2), claim, pairs=[PAIR], seconds=0.4, generator=seeded).refuted
 
 
+@pytest.mark.heavy
 def test_audit_catches_a_rate_that_forgets_the_size():
     """The rate for penalties in units of 1/n used on penalties in units of 1/(m n): m = 6 times the loss."""
     claim = ThresholdDatabase(grid(4, rows=6), 1 / 12, 6).guarantee()

@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ from sfumato.randomness import seeded
 from statistical import ALPHA
 
 pytestmark = pytest.mark.node
-PROGRAM = Path(__file__).parents[2] / "clients" / "javascript" / "answer.mjs"
+PROGRAM = Path(__file__).with_name("answer.mjs")
 CATEGORIES = (GeneralizedResponse, OptimizedUnary, LocalHashing)
 LABELS = ("cat", "dog", "größe", 'a "quoted" one', "line\nbreak", "\x7f", "\u2028", "😀", "x", "other")
 
@@ -227,3 +229,40 @@ def test_collections_of_kept_values_are_refused():
     kept = Collection("x", GeneralizedResponse.calibrate(3, Pure(1.0)), rounds=("a", "b"), most=1)
     (answer,) = answers({"collection": json.dumps(kept.to_record()), "round": "a", "values": [1]})
     assert "keeps values" in answer["refused"]
+
+
+class Unwilling(BaseHTTPRequestHandler):
+    """Takes what is posted at the second try."""
+
+    def do_POST(self):
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(503 if len(self.server.bodies) == 1 else 200)
+        self.end_headers()
+
+    def log_message(self, *parts):
+        """Nothing."""
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_the_example_of_a_device_sends_the_same_bytes_until_they_are_taken_and_once_a_round(tmp_path, sealed):
+    more = {"key": new_key(tmp_path / "pages.key")} if sealed else {}
+    pages = declared(
+        GeneralizedResponse.calibrate(3, Pure(2.0)), ("mail", "maps", "other"), "other", ("a", "b"), **more
+    )
+    pages.save(tmp_path / "pages.json")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Unwilling)
+    server.bodies = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    program = Path(__file__).parents[2] / "clients" / "javascript" / "device.mjs"
+    url = f"http://127.0.0.1:{server.server_port}/local/pages"
+    for round in ("a", "a", "b"):  # the second time there is nothing to send
+        given = ["node", str(program), str(tmp_path / "pages.json"), url, round, "mail", str(tmp_path)]
+        done = subprocess.run(given, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    server.shutdown()
+    server.server_close()
+    first, again, second = server.bodies
+    assert first == again != second
+    collector = Collector(pages, tmp_path / "j", key=tmp_path / "pages.key" if sealed else None)
+    assert [collector.add(message).accepted for message in (first, second)] == [1, 1]
+    assert [state.reports for state in collector.journal.rounds()] == [1, 1]

@@ -162,5 +162,5 @@ def test_claims_convert_to_other_kinds_where_these_follow():
         Approximate(0.5, 1e-3).at(delta=1e-6)
     with pytest.raises(ParameterError, match="has no delta"):
         Pure(0.5).to("concentrated", delta=1e-6)
-    with pytest.raises(ParameterError, match="pure, approximate or concentrated"):
+    with pytest.raises(ParameterError, match="one of pure, approximate, concentrated"):
         Pure(0.5).to("renyi")

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
 from sfumato.privacy.gaussian import (
+    SPECIAL_ERROR,
+    _erfcx,
     discrete_gaussian_delta,
     discrete_gaussian_sigma,
     gaussian_delta,
@@ -58,6 +60,15 @@ def test_gaussian_delta_is_never_below_and_close_above_the_exact_value():
         value, truth = gaussian_delta(sigma, sensitivity, epsilon), exact_gaussian(sigma, sensitivity, epsilon)
         assert value >= truth
         assert value <= truth * (1 + 1e-8) or value < 1e-300
+
+
+def test_the_scaled_error_function_errs_by_less_than_a_fifth_of_what_is_granted():
+    draw = random.Random(2)
+    values = [draw.uniform(-1, 1) for _ in range(300)] + [draw.uniform(0, 30) for _ in range(600)]
+    with mpmath.workdps(60):
+        for x in [*values, math.nextafter(25.0, 26.0), 25.0, 60.0]:
+            truth = mpmath.exp(mpmath.mpf(x) ** 2) * mpmath.erfc(mpmath.mpf(x))
+            assert abs(_erfcx(x) / truth - 1) < SPECIAL_ERROR / 5
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "sigma"), [(1, 1e-6, 4.224679), (0.5, 1e-5, 7.0318)])

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -247,3 +248,18 @@ def test_pictures_of_densities_stay_within_the_declared_bounds():
     curve = question.curve(np.zeros(question.dimension))
     assert curve.domain[0] == (-32.0, 132.0)  # the kernels go on, and may be looked at
     assert curve.plot().to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0.0, 100.0]
+
+
+def test_a_density_says_how_it_was_smoothed_and_what_its_band_and_its_intervals_are_about(tmp_path):
+    schema = sf.Schema({"age": sf.Integers(0, 100)}, size=500, dataset="ages")
+    table = sf.read(pa.table({"age": np.arange(500) % 100}), schema=schema)
+    session = sf.Session(table, budget=1.0, ledger=tmp_path / "ledger")
+    question = sf.density("age", bandwidth=12)
+    smoothed = "smoothed with bandwidth 12"
+    assert smoothed in str(session.preview(question, spend=1.0))
+    release = session.release(question, spend=1.0)
+    assert smoothed in release.accuracy()
+    assert "95% interval at each point" in str(release)
+    subtitle = release.plot().to_dict()["title"]["subtitle"]
+    assert "95% band for the whole curve at once, about the smoothed curve without noise" in " ".join(subtitle)
+    assert smoothed in " ".join(subtitle)

@@ -13,7 +13,7 @@ from sfumato.bounds.certificates import certify
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.planner import options
 from sfumato.plans import read_plan
-from sfumato.plans.plan import write_plan
+from sfumato.plans.writing import write_plan
 from sfumato.queries import bind
 from sfumato.queries.query import Query
 from sfumato.queries.vector import VectorQuestion

@@ -19,7 +19,8 @@ from sfumato.cli import main
 from sfumato.engines.table import Table
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.planner import options
-from sfumato.plans.plan import read_plan, write_plan
+from sfumato.plans.plan import read_plan
+from sfumato.plans.writing import write_plan
 from sfumato.queries import bind
 from sfumato.queries.formulas import coerced_value, evaluated, formula
 from sfumato.queries.parsing import condition
@@ -79,6 +80,7 @@ def by_hand(term, space, row, schema):
     return -1 if value is None else value - space.lattice.low
 
 
+@pytest.mark.heavy
 def test_the_engine_computes_random_formulas_as_plain_python_does_and_never_fails():
     rng, space = random.Random(11), sf.Interval(-40, 40, 0.25)
     held = rows_of(rng)

@@ -167,6 +167,7 @@ def test_rounding_errors_of_the_function_do_not_show_between_close_points():
     assert guessed <= 36
 
 
+@pytest.mark.heavy
 def test_audit_does_not_refute_the_claim_and_catches_the_printed_noise():
     moved = density_sensitivity(0.5, 4)
     right = ProcessPath.calibrate(FunctionQuery("density", Gaussian(0.5), moved), Approximate(3.0, 0.1))

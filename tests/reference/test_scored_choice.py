@@ -65,3 +65,13 @@ def test_scores_of_another_number_are_refused_without_their_values():
     with pytest.raises(ParameterError, match="one a candidate") as caught:
         sf.reference.exponential(["a", "b"], 1, 1.0).release([123456.0], seeded(1))
     assert "123456" not in str(caught.value)
+
+
+def test_scores_may_be_given_by_name():
+    chosen = sf.reference.exponential(["a", "b"], 1, 1.0)
+    for run in range(20):
+        by_name = chosen.release({"b": 1.0, "a": 0.0}, seeded(run))
+        assert by_name.value == chosen.release([0.0, 1.0], seeded(run)).value
+    for wrong in ({"a": 1.0}, {"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1.0, "c": 2.0}):
+        with pytest.raises(ParameterError, match="every candidate once"):
+            chosen.release(wrong, seeded(1))

@@ -135,6 +135,7 @@ def test_the_settled_paths_follow_the_same_laws(monkeypatch):
     assert_selection(found, first_heads(RATE), first_heads(RATE * 1.3))
 
 
+@pytest.mark.heavy
 def test_a_million_candidates():
     """Penalty k for a block of candidates: its law is geometric; less than half the rate is refused."""
     penalties, rng = np.repeat(np.arange(100), 10_000), seeded(205)

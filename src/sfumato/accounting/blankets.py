@@ -17,13 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.accounting.channels import Channel, Row
-from sfumato.deferred import Module
 from sfumato.errors import ParameterError
 from sfumato.privacy.parameters import positive, whole
 
 __all__ = ["Blanket", "Kind"]
-
-fft = Module("scipy.fft")
 
 Reals = npt.NDArray[np.float64]
 Kind = tuple[float, float, float]  # of the reports of one kind: their mass under R0, under R1, and in the blanket
@@ -208,7 +205,7 @@ def _sum_law(index: npt.NDArray[np.int64], weights: Reals, m: int, size: int) ->
     kept = np.abs(transform) > math.exp(-200.0 / m)
     power = np.zeros_like(transform)
     power[kept] = np.exp(m * np.log(transform[kept]))
-    sums = np.roll(fft.irfft(power, size), size // 2)
+    sums = np.roll(np.fft.irfft(power, size), size // 2)
     # a coefficient errs by a few units for each of its terms, m times in the power, in l2 relative to the power m - 1,
     # whose norm is at most size^(1/2m) times that of the power m; transforms as in Higham2002
     relative = ULP * (m * size ** (0.5 / m) * (4 * len(index) + 24) + 20 * math.log2(size) + 100)

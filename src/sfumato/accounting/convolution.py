@@ -14,14 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.accounting.laws import MASS_ERROR, Array
 from sfumato.accounting.loss import Grid
-from sfumato.deferred import Module
 
 __all__ = ["Part", "Sum", "convolve", "cumulants"]
-
-fft = Module("scipy.fft")
 
 ULP = 2.0**-53
 ROUNDING = 10 * ULP  # relative l2 error of a transform per doubling of its length
@@ -32,6 +30,7 @@ NEGLIGIBLE = 200.0  # Fourier coefficients below e^-200 are dropped
 STEEP = 600.0  # largest exponent of a weight, short of overflow
 
 Part = tuple[Grid, int]
+Transform = npt.NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +96,7 @@ def convolve(parts: Sequence[Part], tilt: float) -> Sum:
         noise += count * wrong
         largest = max(largest, exponent)
     bottom = sum(grid.first * count for grid, count in parts)
-    masses = np.roll(fft.irfft(transform, size), (bottom - first) % size)
+    masses = np.roll(np.fft.irfft(transform, size), (bottom - first) % size)
     # powers, products and the inverse transform err relatively in l2, hence sqrt(size) in l1
     powers = ULP * (20 * units + 1000 * len(parts)) + 2 * ROUNDING * math.log2(size)
     wide = math.sqrt(size) * _norm(masses)
@@ -120,7 +119,7 @@ def _sums_from(values: Array) -> Array:
     return np.append(np.cumsum(values[::-1])[::-1], 0.0)
 
 
-def _transform(grid: Grid, tilt: float, size: int) -> tuple[Array, float, float]:
+def _transform(grid: Grid, tilt: float, size: int) -> tuple[Transform, float, float]:
     """The transform of the tilted grid, wrapped to `size`; its l2 error; its largest exponent."""
     log_total = grid.cumulants(tilt)[0]
     exponents = tilt * grid.step * np.arange(grid.first, grid.first + len(grid.masses))
@@ -131,10 +130,10 @@ def _transform(grid: Grid, tilt: float, size: int) -> tuple[Array, float, float]
         piece = tilted[start : start + size]
         wrapped[: len(piece)] += piece
     wrong = ROUNDING * math.log2(size) * math.sqrt(size) * _norm(wrapped)
-    return fft.rfft(wrapped), wrong, float(np.abs(exponents).max()) + abs(log_total)
+    return np.fft.rfft(wrapped), wrong, float(np.abs(exponents).max()) + abs(log_total)
 
 
-def _power(values: Array, count: int) -> Array:
+def _power(values: Transform, count: int) -> Transform:
     """values ** count, by logarithms where the result is not negligible."""
     if count == 1:
         return values

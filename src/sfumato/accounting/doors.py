@@ -75,9 +75,13 @@ def law_of_claim(claim: Claim, tail: float = 1e-12) -> Law:
 def optimal(claim: Pure | Approximate, count: int, delta: float) -> Approximate:
     """What `count` releases with one claim promise together at `delta`: exact, no accounting of the claim is tighter.
 
+    [KairouzOhViswanath2015, Theorem 3.3].  Proof: docs/proofs/accounting-composition.md.
+
     >>> round(optimal(Pure(0.1), 40, 1e-6).epsilon, 6)
     2.775409
     """
+    if not isinstance(claim, Pure | Approximate):
+        raise ParameterError(f"claim must be that of one release, Pure(...) or Approximate(...), got {claim!r:.60}")
     epsilon = optimal_epsilon(claim, count, delta)
     if math.isinf(epsilon):
         raise ParameterError(f"delta = {delta!r} is below what {count} releases of {claim!r} may reveal; raise it")

@@ -19,6 +19,7 @@ from sfumato.accounting.lattice import discrete_gaussian_law, discrete_laplace_l
 from sfumato.accounting.laws import FiniteLaw, GaussianLaw, LaplaceLaw, Law, approximate_law, pure_law
 from sfumato.accounting.profiles import concentrated_law, profile_law
 from sfumato.accounting.shuffling import shuffled_delta, shuffled_epsilon
+from sfumato.arguments import choice
 from sfumato.errors import ParameterError
 from sfumato.numeric import ceil_float, exact, round_up
 from sfumato.privacy.parameters import positive, probability, whole
@@ -60,8 +61,7 @@ class Line:
     shuffled: int | None = None
 
     def __post_init__(self) -> None:
-        if self.noise not in NOISES:
-            raise ParameterError(f"noise must be one of {', '.join(NOISES)}, got {self.noise!r}")
+        choice("noise", self.noise, NOISES)
         positive(self.noise, self.amount)
         positive("sensitivity", self.sensitivity)
         whole("times", self.times)

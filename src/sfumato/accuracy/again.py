@@ -18,7 +18,7 @@ from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from
 from sfumato.queries import Question
 from sfumato.release.recognition import identity_within
 
-__all__ = ["kept_spend", "must_meet", "recorded_spend"]
+__all__ = ["kept_spend", "meets", "must_meet", "recorded_spend"]
 
 
 def recorded_spend(question: Question, mechanism: object, known: Known | None) -> Guarantee | None:
@@ -51,9 +51,14 @@ def _spend(known: Known) -> Guarantee | None:
 
 def must_meet(title: str, question: Question, mechanism: Mechanism, target: Target) -> None:
     """Refuse a target that what is known under this name does not meet."""
-    error = stated(question, mechanism, target.level)
-    if error > round_up(target.amount, 4):
+    if not meets(question, mechanism, target):
+        error = stated(question, mechanism, target.level)
         raise LedgerError(
             f"name {title!r} is already used in this ledger for an answer whose error is {shown_up(error, 4)}, not "
             f"{target.words()}; give the more accurate release a new name"
         )
+
+
+def meets(question: Question, mechanism: Mechanism, target: Target) -> bool:
+    """Whether the error that is stated for a mechanism is within a target."""
+    return stated(question, mechanism, target.level) <= round_up(target.amount, 4)

@@ -10,7 +10,7 @@ from functools import partial
 from sfumato.accuracy.again import must_meet, recorded_spend
 from sfumato.accuracy.least import error_at, least_spend
 from sfumato.accuracy.targets import target_of
-from sfumato.errors import BudgetExceeded
+from sfumato.errors import BudgetExceeded, ParameterError, UnsupportedQuery
 from sfumato.ledger import LedgerLike
 from sfumato.ledger.names import kept_title
 from sfumato.ledger.protocol import in_words
@@ -23,7 +23,7 @@ from sfumato.queries import Query
 from sfumato.release.archive import read
 from sfumato.spaces.schema import Schema
 
-__all__ = ["beyond", "order_within"]
+__all__ = ["beyond", "bought", "order_within"]
 
 
 def order_within(
@@ -72,12 +72,20 @@ def order_within(
 def beyond(settled: Order, remaining: Guarantee, allow: frozenset[str]) -> BudgetExceeded:
     """What to say where a target needs more than is left."""
     assert settled.target is not None
-    kind, bought = settled.spend, ""
-    if kind.names()[0] == remaining.names()[0] and remaining.amount > 0:
-        at = kind.with_parts({kind.names()[0]: remaining.amount})
-        error = error_at(settled.question, at, settled.target.level, None, allow)
-        bought = "" if math.isinf(error) else f"; what is left buys an error of {shown_up(error, 4)}"
     return BudgetExceeded(
         f"an error {settled.target.words()} for {settled.title!r} needs {in_words(settled.claim)}, of the budget there "
-        f"remains {in_words(remaining)}; nothing was charged{bought}"
+        f"remains {in_words(remaining)}; nothing was charged{bought(settled, remaining, allow)}"
     )
+
+
+def bought(settled: Order, remaining: Guarantee, allow: frozenset[str]) -> str:
+    """What error is within reach of what is left, in words; nothing where none is stated."""
+    kind, level = settled.spend, 0.95 if settled.target is None else settled.target.level
+    if kind.names()[0] != remaining.names()[0] or remaining.amount <= 0:
+        return ""
+    try:
+        at = kind.with_parts({kind.names()[0]: remaining.amount})
+        error = error_at(settled.question, at, level, None, allow)
+    except (ParameterError, UnsupportedQuery):  # for which no error is stated
+        return ""
+    return "" if math.isinf(error) else f"; what is left buys an error of {shown_up(error, 4)}"

@@ -19,7 +19,8 @@ class Certificate(Printed):
     """`achieved` error against the `bound` below which no mechanism of the named class can stay.
 
     A certificate is about the worst case, `worst` says of what: a table, a record, a population.  An error below the
-    bound means that the claim or the bound is false, and is refused: see `BoundBroken`.
+    bound means that the claim or the bound is false, or that the mechanism is of another class, and is refused: see
+    `BoundBroken`.
 
     >>> Certificate(achieved=2.0, bound=1.6, measure="mean absolute error", bound_name="b", among="m").words()
     'within a factor 1.25 of the best possible mean absolute error on the worst table (b; among m)'
@@ -41,7 +42,7 @@ class Certificate(Printed):
             raise BoundBroken(
                 f"an error of {self.achieved:.6g} is claimed where no mechanism of the class ({self.among}) can stay "
                 f"below {self.bound:.6g} ({self.bound_name}): the privacy claim, the stated error or the bound is "
-                "false; audit the mechanism"
+                "false, or the mechanism is not of this bound's class; audit the mechanism"
             )
 
     @property

@@ -31,6 +31,7 @@ class Function(Read):
     labels: tuple[str, ...]
     stated: Callable[[float], Accuracy]
     covariance: Covariance | None = None
+    smoothed: str | None = None  # by which bandwidth, in words
 
     @property
     def keys(self) -> Columns:
@@ -84,6 +85,11 @@ class Functions(Read):
         labels = list(zip(*self.groups.values(), strict=True))
         named = [label[0] if len(label) == 1 else label for label in labels]
         return {name: part.curve for name, part in zip(named, self.parts, strict=True)}
+
+    @property
+    def smoothed(self) -> str | None:
+        """By which bandwidth, in words."""
+        return self.parts[0].smoothed
 
     @property
     def measure(self) -> str:

@@ -17,7 +17,7 @@ from sfumato.auditing.isolation import PATIENCE, Isolated, survey
 from sfumato.auditing.neighbors import Pair
 from sfumato.auditing.repeats import FEW_PROBES, PROBES, Beside, Forked, fork_repeats, shares_noise
 from sfumato.auditing.reporting import script_for
-from sfumato.auditing.running import Raised, Runner
+from sfumato.auditing.running import Raised, Runner, Seen
 from sfumato.auditing.searching import Hunt, hunt
 from sfumato.auditing.timing import ENOUGH, timing
 from sfumato.auditing.walking import walk
@@ -51,6 +51,8 @@ class Attack:
         self.tried: list[Attempt] = []
         self.notes: list[str] = []
         self.clock: str | None = None
+        self.audited = True
+        runner.seen = Seen()  # what was tried to find out the shape of the data is no audit
 
     def carry_out(self) -> Evidence | None:
         """Every attack until one has evidence; then, if asked, the largest epsilon that the time allows."""
@@ -73,6 +75,9 @@ class Attack:
                 "the evidence rests on low bits of floating-point numbers; a claim that assumes real-arithmetic "
                 "(--real-arithmetic) sets them aside"
             )
+        if evidence is None and self.runner.seen.blank is not None:
+            self.audited = False
+            self.notes.insert(0, self.runner.seen.blank)
         return evidence
 
     def _crew(self) -> None:
@@ -133,9 +138,7 @@ class Attack:
         chosen = self.pairs[: self.runner.affordable(24, 2, (deadline - clock.now()) / 2) // 2]
         gaps = []
         for pair in chosen:
-            wrapped = Runner(
-                WRAPPERS[wrapper](self.runner.target, pair.second), self.runner.generator, self.runner.seed
-            )
+            wrapped = Runner(WRAPPERS[wrapper](self.runner.target, pair.second), self.runner.made_by, self.runner.seed)
             output = wrapped.one(pair.first)
             sides = output if isinstance(output, tuple) and len(output) == 2 else (0.0, 0.0)
             one, two = (next((v for _, v in walk(side)), 0.0) for side in sides)
@@ -181,7 +184,7 @@ class Attack:
         crew = Crew(self.runner, self.cores)
         if around is not None:
             wrapped = WRAPPERS[around[0]](self.runner.target, around[1])
-            runner = Runner(wrapped, self.runner.generator, self.runner.seed + 1)
+            runner = Runner(wrapped, self.runner.made_by, self.runner.seed + 1)
             runner.runs, runner.spent = 1, 2 * self.runner.pace  # as slow as two runs, until it is known
             crew = Crew(runner, 1)
         found = hunt(crew, pairs, self.points, self.errors, bits=self.bits, deadline=deadline, linger=linger)
@@ -210,5 +213,7 @@ class Attack:
             alpha=self.errors.alpha,
             rates=outcome.counts.rates,
             trials=outcome.counts.trials,
-            script=script_for(self.runner.target, data, event, (self.claimed[delta], delta), trials, around),
+            script=script_for(
+                self.runner.target, data, event, (self.claimed[delta], delta), trials, around, self.runner.made_by
+            ),
         )

@@ -11,7 +11,7 @@ from sfumato.accounting.promises import points
 from sfumato.auditing import clock
 from sfumato.auditing.attack import Attack
 from sfumato.auditing.confirming import Errors
-from sfumato.auditing.findings import Finding
+from sfumato.auditing.findings import Evidence, Finding
 from sfumato.auditing.ladders import ladder_pairs
 from sfumato.auditing.neighbors import Pair, explicit, pairs_for, relation_of
 from sfumato.auditing.probing import examples_for
@@ -39,7 +39,7 @@ def audit(
     seconds: float = 60.0,
     alpha: float = 1e-6,
     seed: int = 0,
-    generator: Callable[[int], Any] = np.random.default_rng,
+    generator: Callable[..., Any] = np.random.default_rng,
     forks: bool = False,
     sharpen: bool = False,
     cores: int = 1,
@@ -55,6 +55,8 @@ def audit(
 
     All of `seconds` is used to look for evidence.  The first evidence ends the audit, unless `sharpen=True`
     asks to go on for the largest epsilon that can be shown.  `cores` runs share the runs that count.
+    `generator` is called with `seed`, or without if it takes nothing, and makes the `rng` of the target.
+    `finding.audited` is False, and a note says why, if every run raised or gave one and the same output.
     """
     if not isinstance(claim, Claim):
         raise ParameterError(f"claim must be a guarantee such as Pure(1.0), got {type(claim).__name__}")
@@ -65,13 +67,12 @@ def audit(
         generator=generator, forks=forks, sharpen=sharpen, cores=cores,
     )  # fmt: skip
     evidence = attack.carry_out()
-    if evidence is None and min(epsilon for epsilon, _ in attacked) >= LARGE:
+    if evidence is None and attack.audited and min(epsilon for epsilon, _ in attacked) >= LARGE:
         attack.notes.append(
             "at so large an epsilon a violation shows in events too rare to count; where the noise is known, "
             "audit_accounting computes the loss, and a target with batch() is run more often"
         )
-    spent = clock.now() - start
-    return Finding(name_of(target), claim, evidence, tuple(attack.tried), attack.clock, tuple(attack.notes), spent)
+    return _finding(target, claim, evidence, attack, start)
 
 
 def largest_epsilon(
@@ -90,8 +91,16 @@ def largest_epsilon(
         raise ParameterError(f"options must be those of audit; it has no {', '.join(sorted(unknown))}")
     start, attack = _attack(target, ((0.0, delta),), not real_arithmetic, **{**defaults, **options, "sharpen": True})
     evidence = attack.carry_out()
-    spent = clock.now() - start
-    return Finding(name_of(target), None, evidence, tuple(attack.tried), attack.clock, tuple(attack.notes), spent)
+    return _finding(target, None, evidence, attack, start)
+
+
+def _finding(
+    target: Callable[..., Any], claim: Claim | None, evidence: Evidence | None, attack: Attack, start: float
+) -> Finding:
+    return Finding(
+        name_of(target), claim, evidence, tuple(attack.tried), attack.clock, tuple(attack.notes),
+        clock.now() - start, attack.audited,
+    )  # fmt: skip
 
 
 def _attack(
@@ -109,7 +118,7 @@ def _attack(
     seconds: float,
     alpha: float,
     seed: int,
-    generator: Callable[[int], Any],
+    generator: Callable[..., Any],
     forks: bool,
     sharpen: bool,
     cores: int,

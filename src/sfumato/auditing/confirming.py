@@ -140,7 +140,7 @@ def reproduce(
     trials: int,
     alpha: float = 1e-6,
     seed: int = 1,
-    generator: Callable[[int], Any] = np.random.default_rng,
+    generator: Callable[..., Any] = np.random.default_rng,
 ) -> str:
     """Run the target afresh on both inputs and say what the event shows."""
     runner = Runner(target, generator, seed)

@@ -56,7 +56,7 @@ class Attempt:
             return "no events were counted"
         if math.isinf(self.power):
             return "could not have shown a violation: too few runs for the events that were tested"
-        return f"the best event tested would have shown epsilon >= {self.power:.3g}"
+        return f"the best event tested could have shown an epsilon of {self.power:.3g} or more, and did not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class Finding:
     timing: str | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    audited: bool = True  # False where no run could have shown anything, such as when each raised; a note says why
 
     @property
     def refuted(self) -> bool:
@@ -102,6 +103,8 @@ class Finding:
         tested = any(attempt.power is not None for attempt in self.tried)
         blind = ": nothing could have been seen with so few runs" if tested and math.isinf(self.power) else ""
         head = f"  no evidence found, which proves nothing{blind}; what was tried:"
+        if not self.audited:
+            head = "  nothing was audited, for the reason in the note; what was tried:"
         return [head, *(f"  - {a.attack}: {a.tried}; {a.runs} runs; {a.reach}" for a in self.tried)]
 
     def _shown(self, found: Evidence) -> list[str]:

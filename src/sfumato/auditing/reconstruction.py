@@ -87,7 +87,7 @@ def audit_reconstruction(
     seconds: float = 60.0,
     alpha: float = 1e-6,
     seed: int = 0,
-    generator: Callable[[int], Any] = np.random.default_rng,
+    generator: Callable[..., Any] = np.random.default_rng,
 ) -> Finding:
     """Refute a claim (one bit replaced) about `target(bits) -> answers` to 0/1 `queries` (rows).
 
@@ -120,7 +120,8 @@ def audit_reconstruction(
     tried = Attempt("reconstruction", words, runner.runs)
     name, spent = name_of(target), time.perf_counter() - start
     if low <= (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)):
-        return Finding(name, claim, None, (tried,), seconds=spent)
+        blank = runner.seen.blank
+        return Finding(name, claim, None, (tried,), None, () if blank is None else (blank,), spent, blank is None)
     flipped = bits.copy()
     flipped[place] = 1 - flipped[place]
     evidence = Evidence(

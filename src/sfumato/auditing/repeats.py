@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.auditing.running import Runner, name_of, takes_rng
 from sfumato.auditing.walking import walk
 
-__all__ = ["FEW_PROBES", "PROBES", "Beside", "Forked", "fork_repeats", "shares_noise"]
+__all__ = ["FEW_PROBES", "PROBES", "Beside", "Forked", "fork_repeats", "in_child", "shares_noise"]
 
 PROBES, FEW_PROBES = 64, 2  # pairs of calls; of a target so slow that so many would take all the time
 
@@ -42,7 +42,7 @@ class Forked:
         self.name, self._target, self._public = name_of(target), target, public
 
     def __call__(self, data: object) -> tuple[Any, Any]:
-        return _in_child(lambda: self._target(data)), self._target(self._public)
+        return in_child(lambda: self._target(data)), self._target(self._public)
 
 
 def shares_noise(runner: Runner, public: object, probes: int = PROBES) -> bool:
@@ -63,13 +63,13 @@ def shares_noise(runner: Runner, public: object, probes: int = PROBES) -> bool:
 
 def fork_repeats(runner: Runner, data: object, times: int = 4) -> bool:
     """Whether a forked child repeats the answers that its parent is about to give, and they vary."""
-    pairs = [(_in_child(lambda: runner.one(data)), runner.one(data)) for _ in range(times)]
+    pairs = [(in_child(lambda: runner.one(data)), runner.one(data)) for _ in range(times)]
     answers = {repr(mine) for _, mine in pairs}
     return len(answers) > 1 and all(repr(theirs) == repr(mine) for theirs, mine in pairs)
 
 
-def _in_child(run: Callable[[], Any]) -> Any:
-    """The value of `run()` in a forked child, by pickle."""
+def in_child(run: Callable[[], Any]) -> Any:
+    """The value of `run()` in a forked child, by pickle; None if the child ends before."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

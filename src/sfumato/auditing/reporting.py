@@ -50,11 +50,13 @@ def script_for(
     claim: tuple[float, float],
     trials: int,
     around: tuple[str, Any] | None = None,
+    generator: Callable[..., Any] = np.random.default_rng,
 ) -> str:
     """A script that runs the target afresh on both inputs and prints what the event shows.
 
     `around` names what the target was wrapped in, and the public data it was run on beside.
     """
+    own = generator is not np.random.default_rng
     wrap = []
     if around is not None:
         home = "isolation" if around[0] == "Isolated" else "repeats"
@@ -75,13 +77,14 @@ def script_for(
             "from sfumato.auditing.scores import Bayes, ColumnScore, LinearScore",
             "",
             source_of(target),
+            *([source_of(generator, "generator")] if own else []),
             *wrap,
             "",
             f"first = {shown(neighbors[0])}",
             f"second = {shown(neighbors[1])}",
             f"event = {event!r}",
             f"print(reproduce(target, first, second, event, epsilon={claim[0]!r}, "
-            f"delta={claim[1]!r}, trials={trials}))",
+            f"delta={claim[1]!r}, trials={trials}{', generator=generator' if own else ''}))",
             "",
         ]
     )

@@ -18,8 +18,13 @@ from typing import Any, cast
 import numpy as np
 
 from sfumato.auditing import clock
+from sfumato.auditing.findings import abridged
+from sfumato.auditing.shapes import printed
+from sfumato.errors import ParameterError
 
-__all__ = ["Died", "Raised", "Runner", "Warned", "name_of", "takes_rng"]
+__all__ = ["Died", "Raised", "Runner", "Seen", "Warned", "name_of", "takes_rng"]
+
+LONGEST = 200  # characters of an exception or an output that a note shows
 
 Generator = Callable[[int], Any]
 
@@ -48,6 +53,43 @@ class Died:
     how: str
 
 
+class Seen:
+    """What all outputs have in common: a target that always fails, or always says the same, shows nothing."""
+
+    def __init__(self) -> None:
+        self.first: object = None
+        self.runs, self.answered, self.differed = 0, False, False
+
+    def look(self, outputs: Sequence[Any]) -> None:
+        """Compare further outputs with the first, until one is an answer and one differs."""
+        for output in outputs:
+            if self.answered and self.differed:
+                return
+            plain = output.output if isinstance(output, Warned) else output
+            if not self.runs:
+                self.first = plain
+            self.runs += 1
+            self.answered = self.answered or not isinstance(plain, Raised)
+            self.differed = self.differed or (plain is not self.first and printed(plain) != printed(self.first))
+
+    @property
+    def failed(self) -> str | None:
+        """That no run gave an answer, in words."""
+        if not self.runs:
+            return "every pair that was tried has an input that ends the process; nothing else was audited"
+        if isinstance(self.first, Raised) and not self.answered:
+            text = abridged(self.first.text, LONGEST)[1:-1]
+            return f"every run raised {self.first.kind}{': ' if text else ''}{text}; nothing was audited"
+        return None
+
+    @property
+    def blank(self) -> str | None:
+        """That nothing can be concluded from the outputs, in words; None where they differ."""
+        if self.failed is not None or self.differed:
+            return self.failed
+        return f"every run gave the same output, {abridged(self.first, LONGEST)}; nothing was audited"
+
+
 def name_of(target: object) -> str:
     """The name under which a target is reported."""
     name = getattr(target, "name", None) or getattr(target, "__qualname__", None)
@@ -65,16 +107,30 @@ def takes_rng(target: Callable[..., Any]) -> bool:
     return len(required) >= 2 or any(p.name == "rng" for p in parameters)
 
 
+def _of_seed(generator: Callable[..., Any]) -> Generator:
+    """A maker of generators that is called with a seed; one that takes none, such as `secure`, is called without."""
+    if not callable(generator):
+        raise ParameterError(f"generator must make a generator from a seed, as numpy.random.default_rng does; got a "
+                             f"{type(generator).__name__}: give the function, not what it makes")  # fmt: skip
+    try:
+        parameters = inspect.signature(generator).parameters
+    except (TypeError, ValueError):
+        return generator
+    return generator if parameters else lambda _: generator()
+
+
 class Runner:
     """Draws outputs of a target, counting runs and time."""
 
-    def __init__(self, target: Callable[..., Any], generator: Generator, seed: int) -> None:
-        self.target = target
+    def __init__(self, target: Callable[..., Any], generator: Callable[..., Any], seed: int) -> None:
+        self.target, self.made_by = target, generator
+        generator = _of_seed(generator)
         self.rng = generator(seed)
         self.children = 0
         self.generator, self.seed = generator, seed
         self.runs = 0
         self.spent = 0.0
+        self.seen = Seen()
         self.batch = getattr(target, "batch", None)
         self.wants_rng = takes_rng(target)
         self._copies = False
@@ -103,11 +159,11 @@ class Runner:
         start = clock.now()
         self.runs += count
         try:
-            if self.batch is not None:
-                return self._together(data, count)
-            return self._separately(data, count)
+            outputs = self._together(data, count) if self.batch is not None else self._separately(data, count)
         finally:
             self.spent += clock.now() - start
+        self.seen.look(outputs)
+        return outputs
 
     @property
     def pace(self) -> float:

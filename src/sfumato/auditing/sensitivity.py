@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.arguments import choice
 from sfumato.auditing.findings import Attempt, Finding, abridged
 from sfumato.auditing.neighbors import Pair, explicit, pairs_for, relation_of
 from sfumato.auditing.reporting import exact_finding, shown
 from sfumato.auditing.running import Raised, Runner, name_of
 from sfumato.auditing.shapes import shape_of
 from sfumato.auditing.sources import source_of
-from sfumato.errors import ParameterError
 from sfumato.privacy.adjacency import AddRemove, Adjacency, Replace, Row, Unit
 
 __all__ = ["audit_sensitivity"]
@@ -49,8 +49,7 @@ def audit_sensitivity(
     >>> audit_sensitivity(sum, 1.0, bounds=(0.0, 4.0)).evidence.epsilon
     4.0
     """
-    if norm not in NORMS:
-        raise ParameterError(f"norm must be one of {', '.join(NORMS)}, got {norm!r}")
+    choice("norm", norm, NORMS)
     relation = relation_of(adjacency)
     if pairs is not None:
         found = explicit(pairs)
@@ -68,7 +67,11 @@ def audit_sensitivity(
     claim = f"sensitivity {claimed:g} in {norm}"
     if worst <= claimed * (1 + 1e-9):
         words = f"{len(found)} pairs of neighbors, the largest move was {worst:.6g}"
-        return Finding(name_of(function), claim, None, (Attempt("sensitivity", words, runner.runs),))
+        failed = runner.seen.failed
+        return Finding(
+            name_of(function), claim, None, (Attempt("sensitivity", words, runner.runs),),
+            notes=() if failed is None else (failed,), audited=failed is None,
+        )  # fmt: skip
     return exact_finding(
         name_of(function),
         claim,

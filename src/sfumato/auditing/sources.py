@@ -29,13 +29,13 @@ class _Missing(Exception):
     """Why a script cannot hold the target."""
 
 
-def source_of(target: Callable[..., Any]) -> str:
-    """Lines that define `target`, or that say why they cannot and what to put there."""
+def source_of(target: Callable[..., Any], name: str = "target") -> str:
+    """Lines after which `name` is the target, or that say why they cannot be written and what to put there."""
     given = getattr(target, "source", None)
     if isinstance(given, str):
         return given
     try:
-        lines = _bound(target, "target", DEPTH)
+        lines = _bound(target, name, DEPTH)
         compile("\n".join(lines), "script", "exec")
     except (_Missing, SyntaxError) as reason:
         try:
@@ -44,7 +44,7 @@ def source_of(target: Callable[..., Any]) -> str:
             text = ""
         why = str(reason) if isinstance(reason, _Missing) else "its source is part of another statement"
         shown = f"# Its source was:\n{text}" if text else ""
-        return f"# This script does not run alone, because {why}.\n{shown}from your_module import target  # put it here"
+        return f"# This script does not run alone, because {why}.\n{shown}from your_module import {name}  # put it here"
     return "\n".join(lines)
 
 

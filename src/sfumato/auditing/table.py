@@ -57,6 +57,8 @@ def render(rows: Iterable[tuple[Target, Finding]]) -> str:
         if found is not None:
             limit = "" if isinstance(finding.claim, str) else f"epsilon >= {found.epsilon:.4g} "
             shown = f"{limit}by {found.attack}: {found.words}"[:90]
+        elif not finding.audited:
+            shown = f"NOTHING AUDITED: {finding.notes[0]}"[:90]
         elif finding.timing is not None:
             shown = "none found (timing: see the finding)"
         tried = ", ".join(f"{a.attack} ({a.runs})" for a in finding.tried)

@@ -95,7 +95,7 @@ def certify_deviation(
     return certify_ratio("std", question, mechanism, output, deviation_place_mean_square, 1)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)  # a service is asked at many spends
 def least_place(claim: Guarantee, units: float, kind: str, replaced: bool) -> float:
     """The least worst mean square of the place, where rows of `units` units lie at the lower end; 0: nothing is known.
 

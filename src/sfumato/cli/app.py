@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,35 +11,35 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli import failures
 from sfumato.cli import options as given
 from sfumato.cli.console import tolerant
-from sfumato.cli.failures import EXIT_CODES
-from sfumato.cli.failures import explain as explain_failure
-from sfumato.cli.ledgers import Json, ledgers
+from sfumato.cli.ledgers import Json
 from sfumato.cli.options import Amounts, Columns, Delta, Epsilon, Persons, PlanFile, Rho, TableFile, TableName, Version
 from sfumato.cli.ordering import ORDER, InOrder
-from sfumato.cli.relays import CollectionFile, key, relay
+from sfumato.cli.questions import ask, sql
+from sfumato.cli.relays import CollectionFile, JournalFile, People, key, relay
+from sfumato.cli.serving import register, whole
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="sfumato",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Private answers with their guarantee, error bar and certificate.\n\n"
     "[bold]draft[/] a plan for your table, fill in what is public, look at it with [bold]preview[/] (free), "
-    f"then [bold]publish[/].\n\n{EXIT_CODES}",
+    f"then [bold]publish[/].\n\n{failures.EXIT_CODES}",
 )
-app.add_typer(ledgers, name="ledger")
+register(app)
+app.callback()(whole)
 
 COLUMN = (
     "Where FILE is a table: its column of bare reports (not messages). A table is known again by the identical bytes "
     "of its file; one that was exported anew or has grown counts again, in full."
 )
-JournalFile = Annotated[Path | None, typer.Option(help="The journal; default: beside the collection, .journal.")]
 
 
 @app.command(epilog="Example: sfumato draft people.parquet --out people.toml")
@@ -68,11 +69,11 @@ def preview(plan: PlanFile, version: Version = None, json: Json = False) -> None
 
 
 @app.command(epilog="Example: sfumato check people.toml")
-def check(plan: PlanFile, json: Json = False) -> None:
+def check(plan: PlanFile, version: Version = None, json: Json = False) -> None:
     """Show the steward what coercion and bounding do to each column: exact and secret, not to be released."""
     from sfumato.cli.check import run
 
-    run(plan, json)
+    run(plan, json, version)
 
 
 @app.command(epilog="Example: sfumato publish people.toml --out people-report")
@@ -113,19 +114,20 @@ def synthesize(
     ] = None,
     name: TableName = None,
     out: TableFile = None,
+    version: Version = None,
     json: Json = False,
 ) -> None:
     """Make a synthetic table from a plan's table, ledger and budget; without --out show what it would cost."""
     from sfumato.cli.tables import synthesize as run
 
-    run(plan, (epsilon, delta, rho), columns, rows, good_for, target, keep, person, workload, out, json, name)
+    run(plan, (epsilon, delta, rho), columns, rows, good_for, target, keep, person, workload, out, json, name, version)
 
 
 @app.command(epilog="Example: sfumato more synthetic.parquet --rows 5000 --given 'age >= 60' --out older.csv")
 def more(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A saved synthetic table.", show_default=False)],
     rows: Annotated[int, typer.Option(help="How many rows.")],
-    out: Annotated[Path, typer.Option(help="A .parquet or .csv file.")],
+    out: Annotated[Path, typer.Option(help="A .parquet or .csv file, or a new folder of Parquet files.")],
     given: Annotated[str | None, typer.Option(help="A condition that holds in all of them.")] = None,
     after: Annotated[
         int, typer.Option(help="How many rows were drawn before: made-up keys and persons number on.")
@@ -137,25 +139,11 @@ def more(
     run(table, rows, given, after, out)
 
 
-@app.command(epilog="Example: sfumato ask synthetic.parquet mean --column salary --by state --where 'age >= 60'")
-def ask(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A saved synthetic table.", show_default=False)],
-    query: Annotated[str, typer.Argument(help="count, mean, sum, share, histogram, median, ... as plans name them.")],
-    column: Annotated[str | None, typer.Option(help="The column that the query is about.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="A column to group by; repeat for more.")] = None,
-    where: Annotated[str | None, typer.Option(help="A condition, such as 'age >= 60'.")] = None,
-    level: Annotated[float, typer.Option(help="The probability of the interval.")] = 0.95,
-    json: Json = False,
-) -> None:
-    """Ask a synthetic table, free: what its rows answer, with an interval for the real table's answer."""
-    from sfumato.cli.ask import run
-
-    run(table, query, column, by, where, level, json)
+app.command(epilog="Example: sfumato ask synthetic.parquet mean --column salary --by state --where 'age >= 60'")(ask)
+app.command(epilog="Example: sfumato sql people.toml 'SELECT state, avg(salary) FROM people GROUP BY state'")(sql)
 
 
-@app.command(
-    epilog="Example: sfumato sanitize people.toml --epsilon 2 --delta 1e-6 --column age --out sanitized.parquet"
-)
+@app.command(epilog="Example: sfumato sanitize people.toml --epsilon 2 --delta 1e-6 --column age --out s.parquet")
 def sanitize(
     plan: PlanFile,
     epsilon: Epsilon = None,
@@ -168,12 +156,13 @@ def sanitize(
     ] = "spread",
     name: TableName = None,
     out: TableFile = None,
+    version: Version = None,
     json: Json = False,
 ) -> None:
     """Publish a perturbed copy of a plan's table, record by record; without --out show what it would cost."""
     from sfumato.cli.tables import sanitize as run
 
-    run(plan, (epsilon, delta, rho), columns, together, least, out, json, name)
+    run(plan, (epsilon, delta, rho), columns, together, least, out, json, name, version)
 
 
 @app.command(epilog="Example: sfumato extent people.toml --column income --epsilon 0.1 --out narrower.toml")
@@ -185,12 +174,13 @@ def extent(
     rho: Rho = None,
     outside: Annotated[float, typer.Option(help="The share of rows that may lie beyond the two ends.")] = 0.01,
     out: Annotated[Path | None, typer.Option(help="The new plan; without it, a free preview.")] = None,
+    version: Version = None,
     json: Json = False,
 ) -> None:
     """Release a private range of a column, charged, and write a new plan that declares it as the column's bounds."""
     from sfumato.cli.extent import run
 
-    run(plan, column, (epsilon, delta, rho), outside, out, json)
+    run(plan, column, (epsilon, delta, rho), outside, out, json, version)
 
 
 @app.command(epilog="Example: sfumato show people-report/releases/mean-height.json")
@@ -212,7 +202,9 @@ def show(
 
 @app.command(epilog="Example: sfumato explain people-report/releases/mean-height.json")
 def explain(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A saved release.", show_default=False)],
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="A saved release or estimate.", show_default=False)
+    ],
     json: Json = False,
 ) -> None:
     """Say in plain words what a release promised, what somebody could learn from it, and what its error bar means."""
@@ -327,9 +319,14 @@ def collect(
     ] = None,
     turn: Annotated[bool, typer.Option("--turn", help="End an inquiry's turn; write the next question.")] = False,
     question: Annotated[Path | None, typer.Option(help="Where to write it; default: .question.json.")] = None,
+    people: People = None,
     json: Json = False,
 ) -> None:
     """Take in randomized reports, each once; what is malformed, repeated or replayed is refused and counted."""
+    if people is not None:
+        from sfumato.cli.collect import foresee
+
+        return foresee(collection, people, bool(files) or close or turn, json)
     from sfumato.cli import turns
     from sfumato.cli.collect import Options, run
 
@@ -372,6 +369,7 @@ def estimate(
     plot: Annotated[Path | None, typer.Option(help="Save a picture: .svg, .png or .html.")] = None,
     series: Annotated[bool, typer.Option("--series", help="All rounds, over time.")] = False,
     against: Annotated[str | None, typer.Option(help="An earlier round: what changed since.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="Show all rows, however many.")] = False,
     json: Json = False,
 ) -> None:
     """Show what the collected reports say, with intervals whose coverage is proven."""
@@ -381,7 +379,7 @@ def estimate(
     if turns.meant(collection):
         given = {"--plot": plot is not None, "--series": series, "--against": against is not None}
         return turns.estimate(collection, journal, round, out, given, json)
-    run(collection, Options(journal, round, level, joint, consistent, out, plot, series, against), json)
+    run(collection, Options(journal, round, level, joint, consistent, out, plot, series, against, all), json)
 
 
 @functools.cache
@@ -393,8 +391,10 @@ def _commands() -> Callable[..., object]:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     chosen = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:  # a process of its own: what it imports stays, and holds no garbage to look for
+        gc.set_threshold(20_000, 20, 20)
     tolerant()
     try:
         _commands()(args=chosen, prog_name="sfumato")
     except Exception as error:
-        sys.exit(explain_failure(error, "--json" in chosen))
+        sys.exit(failures.explain(error, "--json" in chosen))

@@ -24,7 +24,7 @@ from sfumato.privacy.guarantees import Guarantee, guarantee_of
 if TYPE_CHECKING:
     from sfumato.auditing.tabular import ArrowTable
 
-__all__ = ["ClaimRefuted", "Released", "Wanted", "run"]
+__all__ = ["ClaimRefuted", "NothingAudited", "Released", "Wanted", "run"]
 
 Amounts = tuple[float | None, float | None, float | None]
 FEW_RUNS = 2000  # of which little can be concluded
@@ -32,6 +32,10 @@ FEW_RUNS = 2000  # of which little can be concluded
 
 class ClaimRefuted(SfumatoError):
     """There is evidence against the claim."""
+
+
+class NothingAudited(SfumatoError):
+    """No run of the target could have shown anything."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,14 @@ def run(target: str, release: str | None, amounts: Amounts, wanted: Wanted, as_j
         finding = attack(_callable(target), claim, **wanted.options())
     if as_json:
         print_json(_record(finding))
-    elif not finding.refuted:
+    elif not finding.refuted and finding.audited:
         say(finding)
     elif finding.evidence is not None:
         say(finding.evidence.script)
     if finding.refuted:
         raise ClaimRefuted(str(finding))
+    if not finding.audited:
+        raise NothingAudited(str(finding))
 
 
 def _example(text: str | None) -> Any:
@@ -186,6 +192,7 @@ def _record(finding: Finding) -> dict[str, Any]:
         "target": finding.target,
         "claim": None if finding.claim is None else repr(finding.claim),
         "refuted": finding.refuted,
+        "audited": finding.audited,
         "epsilon": finding.epsilon,
         "evidence": None
         if found is None

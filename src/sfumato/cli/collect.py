@@ -24,7 +24,7 @@ from sfumato.visible import visible
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Options", "merge", "opened", "run"]
+__all__ = ["Options", "foresee", "merge", "opened", "run"]
 
 IDLE = {
     "repeated batch",
@@ -35,6 +35,7 @@ IDLE = {
     THIN,
 }  # refusals that honest senders meet, too
 THINNED = "counted, but too small to hide a report as declared,"
+NAMED = 20  # columns of a table that a refusal lists
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".duckdb", ".ddb", ".db")
 
 
@@ -76,6 +77,23 @@ def run(declaration: Path, files: list[Path], options: Options, as_json: bool) -
         rest = "; what could be read is counted" if any(_accepted(receipts) for receipts in found.values()) else ""
         left = "; the round is not closed: mend that, or give --close without these files" if options.close else ""
         raise ReportError("; ".join(wrong) + rest + left)
+
+
+def foresee(declaration: Path, people: int, others: bool, as_json: bool) -> None:
+    """Show how large the error will be, from the declaration alone."""
+    from sfumato.cli.turns import meant
+    from sfumato.local.collection.preview import preview
+    from sfumato.local.interactive.inquiry import Inquiry
+
+    if others:
+        raise ParameterError(
+            "--people shows what to expect and collects nothing: give it without files, --close, --turn"
+        )
+    found = preview(Inquiry.read(declaration) if meant(declaration) else declaration, people)
+    if as_json:
+        print_json({"people": people, "table": found.columns()})
+    else:
+        say(str(found))
 
 
 def _key(declaration: Path, files: list[Path], given: Path | None) -> Path | None:
@@ -175,7 +193,11 @@ def _tabled(collector: Collector, path: Path, column: str, round: str | None) ->
 
     with path.open("rb") as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
-    return add_column(collector, open_source(path), column, f"{content}#{column}", round)
+    table = open_source(path)
+    if column not in table.columns:  # of reports, whose names are no secret
+        names = ", ".join(map(repr, table.columns[:NAMED])) + (", ..." if len(table.columns) > NAMED else "")
+        raise SchemaError(f"{path} has no column {column!r}; name one of {names} with --column")
+    return add_column(collector, table, column, f"{content}#{column}", round)
 
 
 @contextmanager
@@ -209,14 +231,14 @@ def _record(collector: Collector, found: dict[Path, list[Receipt]]) -> dict[str,
 def _show(collector: Collector, found: dict[Path, list[Receipt]]) -> None:
     for path, receipts in found.items():
         known = sum(receipt.before for receipt in receipts)
-        parts = [f"{_accepted(receipts):,} reports counted" if receipts else "the file is empty"]
+        parts = [f"{counted(_accepted(receipts), 'report')} counted" if receipts else "the file is empty"]
         parts += [f"{counted(known, 'message')} known already"] if known else []
         parts += [f"{THINNED if reason == THIN else 'refused'} {counted(count, REASONS[reason])}: {reason}"
                   for reason, count in _refused(receipts).items()]  # fmt: skip
         say(f"{path}: " + "; ".join(parts))
     for state in collector.journal.rounds() or (collector.state,):
         ended = ", closed" if state.closed else ""
-        say(f"round {state.name} of {collector.collection.name!r} holds {state.reports:,} reports{ended}")
+        say(f"round {state.name} of {collector.collection.name!r} holds {counted(state.reports, 'report')}{ended}")
 
 
 def _complaints(collector: Collector, found: dict[Path, list[Receipt]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -31,10 +32,16 @@ format = "{format}"
 
 [table]
 {place}dataset = {dataset}          # the name that the ledger is bound to
-unit = "{blank}"             # who is protected: "row", or {{ column = "...", rows = 1 }} for people with so many rows
+{version}unit = "{blank}"         # who is protected: "row", or {{ column = "...", rows = 1 }}, people with so many rows
 adjacency = "add-remove"     # or "replace"
 # size = 1000                # the public number of people or rows, for previews (required and exact under "replace")
 """
+
+VERSION = """version = {version}          # the state of the data; for the next: sfumato publish THIS-FILE --version ...
+"""
+DATE = re.compile(
+    r"(?<!\d)(?:19|20)\d\d(?:(?P<mark>[-_.]?)(?:0[1-9]|1[0-2])(?:(?P=mark)(?:0[1-9]|[12]\d|3[01]))?)?(?!\d)"
+)  # a year, a month or a day
 
 TAIL = """
 [budget]                     # what everything together may cost
@@ -93,7 +100,10 @@ def run(
     if empty:
         say(f"wrote {out}: fill in what is public of each column, then: sfumato draft {place.words} --codebook {out}")
         return
-    say(f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then: sfumato check {out} and sfumato preview")
+    say(
+        f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then: sfumato check {out} "
+        f"and sfumato preview {out}"
+    )
 
 
 def drafted(place: Place, kinds: dict[str, str], out: Path | None, said: Mapping[str, Entry] | None = None) -> str:
@@ -103,16 +113,39 @@ def drafted(place: Place, kinds: dict[str, str], out: Path | None, said: Mapping
         dataset = named.name.rpartition(".")[2]
     else:
         dataset = BLANK if is_pattern(named) and not named.exists() else stem(named)
-    ledger = BLANK if dataset == BLANK else f"{dataset}.ledger"
     parts = place.to_record(out.parent if out is not None else Path())
+    version = None
+    if place.file is not None and dataset != BLANK and (dated := last_date(dataset)) is not None:
+        version, dataset = dated.group(), _without(dated)
+        written = f"{dated.string[: dated.start()]}{{version}}{dated.string[dated.end() :]}"
+        parts["path"] = Path(str(parts["path"])).with_name(named.name.replace(dated.string, written, 1)).as_posix()
+    ledger = BLANK if dataset == BLANK else f"{dataset}.ledger"
     head = HEAD.format(
         file=visible(named.name), blank=BLANK, hints=_hints(), format=FORMAT, dataset=_quoted(dataset),
-        place="".join(f"{name} = {_quoted(part)}\n" for name, part in parts.items()),
+        version="" if version is None else VERSION.format(version=_quoted(version)),
+        place="".join(f"{name} = {_quoted(str(part))}\n" for name, part in parts.items()),
     )  # fmt: skip
     named_only = _has_names_only(place)
     known = said or {}
     columns = [_column(name, None if named_only else kind, known.get(name, {})) for name, kind in kinds.items()]
     return "\n".join([head, *columns]) + TAIL.format(blank=BLANK, ledger=_quoted(ledger))
+
+
+def last_date(name: str) -> re.Match[str] | None:
+    """The last year, month or day in a file's name: its version, since the next file is of the same dataset.
+
+    >>> [last_date(name).group() for name in ("people-2026-11", "2026-11-30 people", "visits_202611", "adult 1994")]
+    ['2026-11', '2026-11-30', '202611', '1994']
+    >>> last_date("people-20267"), last_date("sample-3000")
+    (None, None)
+    """
+    return max(DATE.finditer(name), key=lambda found: found.start(), default=None)
+
+
+def _without(dated: re.Match[str]) -> str:
+    """The rest of the name, which is the same for all versions; a blank where nothing is left."""
+    ends = (dated.string[: dated.start()].rstrip("-_. "), dated.string[dated.end() :].lstrip("-_. "))
+    return "-".join(end for end in ends if end) or BLANK
 
 
 def _placed(file: str | None, table: str | None, engine: str | None, connection: str | None) -> Place:

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.cards import counted
 from sfumato.cli.collect import opened
 from sfumato.cli.console import console, print_json, say, table
 from sfumato.errors import ParameterError, ReportError
-from sfumato.local.collection.estimates import Estimate
+from sfumato.local.collection.estimates import Estimate, limits_in_words
 from sfumato.local.collection.series import Difference, Series
 from sfumato.local.questions.limits import checked_level
 from sfumato.privacy.guarantees import to_record
 from sfumato.report.answers import decimals, spaced
 from sfumato.storage import writing
+from sfumato.visible import visible
 
 __all__ = ["Options", "run"]
 
@@ -35,6 +37,7 @@ class Options:
     plot: Path | None
     series: bool = False
     against: str | None = None
+    all: bool = False
 
 
 def _over_rounds(declaration: Path, options: Options, as_json: bool) -> None:
@@ -63,7 +66,8 @@ def _over_rounds(declaration: Path, options: Options, as_json: bool) -> None:
         print_json({"collection": series.collection.name, "history": history, "level": options.level,
                     "joint": options.joint, "table": columns})  # fmt: skip
     else:
-        say(str(found))
+        rows = len(columns["label"]) if options.all else SHOWN
+        say(visible(str(found.card(options.level, joint=options.joint, first=rows)), keep="\n"))
     if any(one.suspicions() for one in series.rounds):
         raise ReportError(DOUBT)
 
@@ -91,13 +95,27 @@ def run(declaration: Path, options: Options, as_json: bool) -> None:
             say(f"SUSPICIOUS: {DOUBT}")
         say(estimate.words())
         console().print(_table(estimate, options))
+        say(_limits(estimate, options))
     if estimate.suspicions():
         raise ReportError(DOUBT)
 
 
+def _cut(estimate: Estimate, options: Options) -> bool:
+    """Whether the largest of many are chosen: single intervals would not cover."""
+    return len(estimate.rows()) > SHOWN and not options.all and not estimate.ordered
+
+
+def _limits(estimate: Estimate, options: Options) -> str:
+    """What the limits on the screen claim."""
+    joint, over = options.joint or _cut(estimate, options), counted(len(estimate.rows()), "value")
+    found = limits_in_words(estimate.columns(options.level), options.level, joint, over)
+    chosen = ", of which the largest are shown" if _cut(estimate, options) else ""
+    return f"intervals: {found['intervals']}{chosen}" if found else "no interval is stated"
+
+
 def _table(estimate: Estimate, options: Options) -> Any:
-    cut = len(estimate.values) > SHOWN and not estimate.ordered
-    joint = options.joint or cut  # the largest of many are chosen: single intervals would not cover
+    shown, cut = len(estimate.rows()) if options.all else SHOWN, _cut(estimate, options)
+    joint = options.joint or cut
     columns = estimate.columns(options.level, joint=joint, consistent=options.consistent)
     digits = decimals(columns, None) if "low" in columns else 4
     headings = ["consistent" if options.consistent else "estimate"]
@@ -107,11 +125,11 @@ def _table(estimate: Estimate, options: Options) -> Any:
     order = range(len(columns["label"]))
     if cut:
         order = sorted(order, key=lambda place: -columns["estimate"][place])  # type: ignore[assignment]
-    for place in list(order)[:SHOWN]:
+    for place in list(order)[:shown]:
         row = [columns["label"][place], spaced(columns["estimate"][place], digits)]
         if "low" in columns:
             row.append(f"{spaced(columns['low'][place], digits)} to {spaced(columns['high'][place], digits)}")
         whole.add_row(*row)
-    if len(order) > SHOWN:
-        whole.add_row(f"… {len(order) - SHOWN:,} more", *[""] * len(headings))
+    if len(order) > shown:
+        whole.add_row(f"… {len(order) - shown:,} more; --all shows them", *[""] * len(headings))
     return whole

@@ -25,9 +25,18 @@ __all__ = ["declared", "run"]
 Amounts = tuple[float | None, float | None, float | None]  # epsilon, delta, rho
 
 
-def run(path: Path, column: str, amounts: Amounts, outside: float, out: Path | None, as_json: bool) -> None:
+def run(
+    path: Path,
+    column: str,
+    amounts: Amounts,
+    outside: float,
+    out: Path | None,
+    as_json: bool,
+    version: str | None = None,
+) -> None:
     """Without `out` show what it would cost; with it, release the range and write the plan that declares it."""
-    plan, spend = read_plan(path), guarantee_of(dict(zip(("epsilon", "delta", "rho"), amounts, strict=True)))
+    plan = read_plan(path, version)
+    spend = guarantee_of(dict(zip(("epsilon", "delta", "rho"), amounts, strict=True)))
     space = plan.schema.space(column)
     if not numeric(space) or space.decodes or column not in plan.schema.columns:
         raise UnsupportedQuery(f"column {column!r} is no declared column of plain numbers; its bounds stay as they are")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -21,13 +21,14 @@ class Stop:
 
 
 @contextmanager
-def patient() -> Iterator[Stop]:
-    """An interrupt waits for the release under way, which is already charged; a second one does not."""
+def patient(under_way: Callable[[], bool] = lambda: True) -> Iterator[Stop]:
+    """An interrupt waits for the release under way, whose charge would be lost; a second one does not."""
     stop = Stop()
 
     def remember(number: int, frame: FrameType | None) -> None:
         stop.asked = True
-        complain("\nfinishing the release under way, which is already charged, then stopping")
+        finishing = "finishing the release under way, whose charge would be lost otherwise, then stopping"
+        complain(f"\n{finishing if under_way() else 'stopping before the next step; no release is under way'}")
         signal.signal(signal.SIGINT, before)
 
     before = signal.signal(signal.SIGINT, remember)

@@ -8,15 +8,20 @@ from typing import Any
 from sfumato.cli.console import console, print_json, say, table, write_text
 from sfumato.cli.failures import LedgerDoesNotVerify
 from sfumato.errors import LedgerError
-from sfumato.ledger import Entry, Ledger
+from sfumato.ledger import Entry, Ledger, LedgerLike
+from sfumato.ledger.copying import copied, written_off
 from sfumato.ledger.names import resting
+from sfumato.ledger.opening import opened
 from sfumato.ledger.protocol import spent_words
-from sfumato.privacy.guarantees import guarantee_from, to_record
+from sfumato.plans import read_plan
+from sfumato.privacy.guarantees import guarantee_from, guarantee_of, to_record
 from sfumato.records import readable
 from sfumato.release.verification import verify as check
 from sfumato.report.answers import cost, left
 
-__all__ = ["export", "show", "verify"]
+__all__ = ["backup", "export", "show", "verify", "write_off"]
+
+PLANS = (".toml", ".json")  # endings of files that are plans
 
 
 def show(path: Path, as_json: bool) -> None:
@@ -43,10 +48,9 @@ def show(path: Path, as_json: bool) -> None:
 
 def verify(path: Path, heads: list[str], as_json: bool) -> None:
     """Check everything; a finding is an error with its own exit code."""
-    if not path.exists():
-        raise LedgerError(f"there is no ledger {path}; check the path")
+    _must_be_there(path)
     try:
-        found = check(Ledger.existing(path), heads)
+        found = check(_existing(path), heads)
     except LedgerError as error:
         raise LedgerDoesNotVerify(f"the ledger does NOT hold: {error}") from None
     if as_json:
@@ -77,10 +81,54 @@ def export(path: Path, out: Path | None, as_json: bool) -> None:
         say(f"wrote {len(entries)} entries to {out}")
 
 
-def _existing(path: Path) -> Ledger:
+def backup(path: Path, copy: Path, as_json: bool) -> None:
+    """A verified copy, and its head."""
+    _existing(path)
+    file = _place(path)
+    if not isinstance(file, Path):
+        raise LedgerError(f"the ledger of {path} is on a server: pg_dump --schema=sfumato copies it, psql restores it")
+    found = copied(file, copy)
+    if as_json:
+        print_json({"file": str(copy), "entries": found.entries, "head": found.head})
+    else:
+        say(f"copied {found.entries} entries to {copy}, and verified them")
+        say(f"head  {found.head}")
+
+
+def write_off(path: Path, epsilon: float | None, delta: float | None, rho: float | None, as_json: bool) -> None:
+    """Charge what an older copy has forgotten, and say what is left."""
+    terms = _existing(path).terms
+    claim = guarantee_of({"epsilon": epsilon, "delta": delta, "rho": rho})
+    ledger, _ = opened(
+        _place(path), dataset=terms.dataset, adjacency=terms.adjacency, unit=terms.unit, budget=terms.budget, allow=()
+    )
+    charge = written_off(ledger, claim)
+    if as_json:
+        print_json({"charge": charge.sequence, "remaining": to_record(ledger.remaining()), "head": ledger.head})
+    else:
+        say(f"written off {cost(claim)}; left {left(ledger.remaining())}")
+        say(f"head  {ledger.head}")
+
+
+def _existing(path: Path) -> LedgerLike:
+    """The ledger of a file, or of the plan that a file is: its ledger may be on a server."""
+    _must_be_there(path)
+    if path.suffix.lower() not in PLANS:
+        return Ledger.existing(path)
+    ledger = read_plan(path).ledger.existing()
+    if ledger is None:
+        raise LedgerError(f"the ledger of {path} does not exist yet; publishing, or serving, starts it")
+    return ledger
+
+
+def _place(path: Path) -> str | Path:
+    """Where the ledger is that a file, or the plan that it is, stands for."""
+    return path if path.suffix.lower() not in PLANS else read_plan(path).ledger.address
+
+
+def _must_be_there(path: Path) -> None:
     if not path.exists():
         raise LedgerError(f"there is no ledger {path}; check the path")
-    return Ledger.existing(path)
 
 
 def _table(entries: tuple[Entry, ...]) -> Any:

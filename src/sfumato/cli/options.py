@@ -15,7 +15,11 @@ __all__ = [
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
 SourceFile = Annotated[
     str | None,
-    typer.Argument(metavar="FILE", help="CSV, TSV, Parquet, DuckDB, a folder or an address.", show_default=False),
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, TSV, Parquet, DuckDB, a folder, a pattern in quotes or an address.",
+        show_default=False,
+    ),
 ]
 Codebook = Annotated[
     Path | None, typer.Option(help="A CSV of what is public: column, type, low, high, values (a | b | c) ...")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.accuracy.targets import scale_of
 from sfumato.cli.answers import PAID, price
 from sfumato.cli.console import console, print_json, table
-from sfumato.orders import Preview, previewed
+from sfumato.errors import SfumatoError
+from sfumato.orders import Order, Preview, previewed
 from sfumato.plans import Plan, read_plan
 from sfumato.plans.joint import part_previews
 from sfumato.plans.outlook import Outlook, fit, outlook, settled
@@ -17,6 +20,8 @@ from sfumato.report.answers import cost
 
 __all__ = ["run"]
 
+LARGE = 0.5  # of its scale: an error that leaves nothing to tell
+
 
 def run(path: Path, as_json: bool, version: str | None = None) -> None:
     """Print the preview; exit code 3 when the plan does not fit its budget."""
@@ -24,17 +29,30 @@ def run(path: Path, as_json: bool, version: str | None = None) -> None:
     seen = outlook(plan)
     plan = seen.plan
     shown: list[Preview] = []
+    empty: dict[str, str] = {}
     for one in plan.releases:
         order = seen.orders.get(one.name) or settled(plan, one)
         shown += [previewed(order, plan.schema), *part_previews(order, one, plan, seen.asked)]
+        empty |= _empty(order, shown[-1 - len([name for name, _ in one.members if name in seen.asked])])
     if as_json:
         print_json(_record(plan, shown, seen))
     else:
-        _print(plan, shown, seen, version)
+        _print(plan, shown, seen, version, empty)
     fit(plan, seen)
 
 
-def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None) -> None:
+def _empty(order: Order, preview: Preview) -> dict[str, str]:
+    """A remark on a release whose error is half of what there is to tell, or more, by its name."""
+    try:
+        scale = scale_of(order.question)
+    except SfumatoError:  # shares of its error are not defined, or of a size that is not declared
+        return {}
+    if preview.half_width is None or preview.half_width < LARGE * scale.amount:
+        return {}
+    return {preview.name: f"says nothing at this spend: {preview.half_width / scale.amount:.0%} of {scale.words}"}
+
+
+def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None, empty: Mapping[str, str]) -> None:
     out = console()
     whole = table("release", "cost", "error to expect (95%)", "certificate", "mechanism", fold=True)
     inside = {name for one in plan.releases for name, _ in one.members}
@@ -42,20 +60,34 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None)
         whole.add_row(
             preview.name,
             price(preview.name, preview.guarantee, seen.times, seen.paid) if preview.name not in inside else PAID,
-            "\n".join((*(error.words(probability=False) for error in preview.errors), *_target(preview))),
+            "\n".join(
+                (
+                    *(error.words(probability=False) for error in preview.errors),
+                    *_target(preview),
+                    *_said(empty, preview),
+                )
+            ),
             preview.certificate.brief(),
             preview.mechanism,
         )
     out.print(f"{plan.schema.dataset}: protects against {plan.schema.words()}")
     out.print(whole)
     out.print(f"spent so far {cost(seen.before)}; after this plan {cost(seen.after)}; budget {cost(plan.budget)}")
-    out.print(seen.free or seen.offer.words())
+    if seen.free or seen.offer.claim is not None:
+        out.print(seen.free or seen.offer.words())
     if seen.division is not None:
         out.print(seen.division.words())
     if seen.is_new:
         out.print(f"There is no ledger {plan.ledger} yet: publishing starts it, with the whole budget to spend")
+    if plan.same_for_all is not None:
+        out.print(plan.same_for_all)
     asked = "" if version is None else f" --version {shlex.quote(version)}"
-    out.print(f"Nothing was spent and no data was read.  To release: sfumato publish {plan.path}{asked}")
+    release = f"  To release: sfumato publish {plan.path}{asked}" if seen.refused is None else ""
+    out.print(f"Nothing was spent and no data was read.{release}")
+
+
+def _said(empty: Mapping[str, str], preview: Preview) -> tuple[str, ...]:
+    return (empty[preview.name],) if preview.name in empty else ()
 
 
 def _target(preview: Preview) -> tuple[str, ...]:

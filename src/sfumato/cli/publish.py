@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from sfumato.plans.execution import KEPT, Carried, carried_out, must_be_director
 from sfumato.plans.outlook import Outlook, fit, must_know, outlook
 from sfumato.privacy.guarantees import to_record
 from sfumato.release import Published
+from sfumato.report.about import About, page_for
 from sfumato.report.answers import cost, left
 from sfumato.storage import writing
 
@@ -33,20 +34,28 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
     plan = seen.plan
     fit(plan, seen)
     if not new_ledger:
-        files = chain.from_iterable((directory / "releases").glob(f"*.{kind}") for kind in ("json", "parquet"))
-        must_know(plan, files, "give --new-ledger, or another --out")
+        must_know(plan, _records(directory / "releases"), "give --new-ledger, or another --out")
+    if plan.same_for_all is not None and not as_json:
+        say(plan.same_for_all)
     if seen.division is not None and not as_json:
         for line in seen.division.lines():
             say(line)
-    done = _carried_out(plan, seen, directory / "releases", quiet=as_json)
+    again = ["sfumato", "publish", str(path), *(["--version", version] if version else [])]
+    again += [*(["--out", str(out)] if out else []), *(["--new-ledger"] if new_ledger else [])]
+    done = _carried_out(plan, seen, directory / "releases", shlex.join(again), quiet=as_json)
     saving = seen.free or done.offer.words()
-    report = _report(done, directory, saving)
+    about = About(plan.schema, plan.path.name, plan.title, plan.note, seen.descriptions)
+    report = _report(done, directory, saving, about)
     if as_json:
         print_json(_record(done, directory, report))
         return
     console().print(answer_table(done.releases, seen.times, done.together, seen.paid))
-    say(saving)
+    if seen.free or done.offer.claim is not None:
+        say(saving)
     say(f"spent {spent_words(done.ledger.spent(), plan.budget, cost)}; left {left(done.ledger.remaining())}")
+    for one in done.releases:
+        if "over time" in one.advice():
+            say(f"{one.name}: {one.advice()['over time']}")
     versions = version_words(done.ledger.entries(), plan.schema.version)
     if versions is not None:
         say(versions)
@@ -55,38 +64,51 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
     say(f"head    {done.ledger.head}  (keep it: it shows later edits)")
 
 
-def _carried_out(plan: Plan, seen: Outlook, directory: Path, quiet: bool) -> Carried:
+def _records(directory: Path) -> list[Path]:
+    """The files that say where each release comes from: its JSON, or its Parquet where that is all there is."""
+    told = list(directory.glob("*.json"))
+    stems = {file.stem for file in told}
+    return [*told, *(file for file in directory.glob("*.parquet") if file.stem not in stems)]
+
+
+def _carried_out(plan: Plan, seen: Outlook, directory: Path, again: str, quiet: bool) -> Carried:
+    """Carry out the plan; who interrupts it is told how to go on: the same command `again`."""
     if not seen.orders:
         return carried_out(plan, seen, directory)
     from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with progress_bar(*columns, quiet=quiet) as bar, patient() as stop:
+    begun: list[str] = []
+    with progress_bar(*columns, quiet=quiet) as bar, patient(lambda: bool(begun)) as stop:
         task = bar.add_task("", total=len(plan.releases))
-        begun: list[str] = []
 
         def begin(name: str) -> None:
             if stop.asked:
-                raise Interrupted(
-                    f"stopped after {len(begun)} of {len(plan.releases)} releases, which are stored; "
-                    f"run the same command again for the rest: sfumato publish {plan.path}"
-                )
+                done = f"after {len(begun)}" if begun else "before the first"
+                kept = ", which are stored; run the same command again for the rest" if begun else "; to begin again"
+                raise Interrupted(f"stopped {done} of {len(plan.releases)} releases{kept}: {again}")
             bar.update(task, description=name, completed=len(begun))
             begun.append(name)
 
         return carried_out(plan, seen, directory, begin, (lambda words: None) if quiet else say)
 
 
-def _report(done: Carried, directory: Path, saving: str) -> Path:
-    """The page; one that shows this very state of the ledger is left as it is."""
-    page = directory / "report.html"
-    if done.unchanged and page.is_file() and done.ledger.head in page.read_text(encoding="utf-8", errors="replace"):
+def _report(done: Carried, directory: Path, saving: str, about: About) -> Path:
+    """The page; one that shows this very state of the ledger, in these words, is left as it is."""
+    page = page_for(directory, about)
+    spoken = (about.title, about.note, *about.descriptions.values())
+    if (
+        not any(spoken)
+        and done.unchanged
+        and page.is_file()
+        and done.ledger.head in page.read_text(encoding="utf-8", errors="replace")
+    ):
         return page
     from sfumato.report.html import write_report
 
     with writing(directory, KEPT):
         files = [f"releases/{name}{release.FILES[0]}" for release, name in zip(done.releases, done.names, strict=True)]
-        return write_report(done.releases, done.ledger, page, saving, files)
+        return write_report(done.releases, done.ledger, page, saving, files, about)
 
 
 def _record(done: Carried, directory: Path, report: Path) -> dict[str, Any]:

@@ -22,9 +22,10 @@ from sfumato.plans import Plan, read_plan
 from sfumato.plans.outlook import Standing, must_be_chargeable, must_know, opened, standing
 from sfumato.plans.plan import read_document
 from sfumato.privacy.guarantees import Guarantee, guarantee_of
-from sfumato.progress import listening
+from sfumato.progress import listening, shown
 from sfumato.queries import Query
 from sfumato.release.archive import load
+from sfumato.release.folders import must_be_new
 from sfumato.release.synthetic import SyntheticTable
 from sfumato.report.answers import left
 from sfumato.storage import PUBLISHED, clear_drafts, whole, writing
@@ -49,6 +50,7 @@ def synthesize(
     out: Path | None,
     as_json: bool,
     name: str | None = None,
+    version: str | None = None,
 ) -> None:
     """Without `out` show what it would cost and be good at; with it, publish and write."""
     from sfumato.queries.synthetic import synthetic
@@ -56,7 +58,7 @@ def synthesize(
     asked = None if workload is None else _queries(workload)
     own = None if person is None else [name for name in person if name]  # --person "" names none
     query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=own, workload=asked)
-    _run(path, query, _spend(*amounts), out, as_json, name)
+    _run(_plan(path, out, version), query, _spend(*amounts), out, as_json, name)
 
 
 def _queries(path: Path) -> list[Query]:
@@ -79,17 +81,29 @@ def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> Non
     """Write more rows of a saved synthetic table, as plain rows without its record."""
     import pyarrow.parquet as pq
 
-    _must_be_writable(out)
+    if out.suffix:
+        _must_be_writable(out)
+    else:
+        must_be_new(out)
     _must_spare(out, path)
     table = synthetic_table(path, "more rows are drawn from")
+    if not out.suffix:
+        with writing(out), shown():
+            table.write_more(out, rows, given, after=after)
+        _told_of_more(table, rows, given, f"  folder       {out}")
+        return
     if out.suffix == ".csv" and table.provenance.laboratory is not None:
         raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
     made = table.more(rows, given, after=after)
     with writing(out), _replaced(out) as draft:
         write_csv(made, draft) if out.suffix == ".csv" else pq.write_table(made, draft)
-    say(f"{counted(made.num_rows, 'row')} like those of {table.name!r}{'' if given is None else f', where {given}'}")
+    _told_of_more(table, made.num_rows, given, f"  file         {out}")
+
+
+def _told_of_more(table: SyntheticTable, rows: int, given: str | None, place: str) -> None:
+    say(f"{counted(rows, 'row')} like those of {table.name!r}{'' if given is None else f', where {given}'}")
     say("  cost         nothing: they were drawn from the released rows")
-    say(f"  file         {out}")
+    say(place)
 
 
 def synthetic_table(path: Path, done: str) -> SyntheticTable:
@@ -114,20 +128,20 @@ def sanitize(
     out: Path | None,
     as_json: bool,
     name: str | None = None,
+    version: str | None = None,
 ) -> None:
     """Without `out` show what would be done to each column; with it, publish and write."""
     from sfumato.queries.sanitized import Subject, Together, sanitized
 
-    plan = _plan(path, out)
+    plan = _plan(path, out, version)
     groups = [Together(tuple(name.strip() for name in group.split(","))) for group in together or ()]
     grouped = {name for group in groups for name in group.columns}
     plain = columns if columns is not None else [name for name in plan.schema.held if name not in grouped]
     subjects: list[Subject] = [*plain, *groups]
-    _run(path, sanitized(subjects, least=least), _spend(*amounts), out, as_json, name)
+    _run(plan, sanitized(subjects, least=least), _spend(*amounts), out, as_json, name)
 
 
-def _run(path: Path, query: Query, spend: Guarantee, out: Path | None, as_json: bool, name: str | None) -> None:
-    plan = _plan(path, out)
+def _run(plan: Plan, query: Query, spend: Guarantee, out: Path | None, as_json: bool, name: str | None) -> None:
     if out is not None:
         _publish(plan, query, spend, out, as_json, name)
         return
@@ -148,12 +162,13 @@ def _room(claim: Guarantee, stands: Standing) -> str:
     return f"{lacking(claim, stands.left)}; only what is stored already comes for free"
 
 
-def _plan(path: Path, out: Path | None) -> Plan:
+def _plan(path: Path, out: Path | None, version: str | None) -> Plan:
     if out is not None:
         _must_be_writable(out)
-    plan = read_plan(path)
+    plan = read_plan(path, version)
     if out is not None:
-        _must_spare(out, path, *(one.file for one in (plan.table, plan.people) if one is not None), plan.ledger)
+        read = [file for one in (plan.table, plan.people) if one is not None for file in one.files]
+        _must_spare(out, path, *read, plan.ledger.file)
     return plan
 
 

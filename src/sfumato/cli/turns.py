@@ -121,7 +121,7 @@ def _say(conductor: Conductor, round: str) -> None:
         say(f"{name} has ended after {state['turn']} turns; sfumato estimate shows what it found")
     else:
         block = conductor.inquiry.rule.block(conductor.asked(round).transcript)
-        say(f"{name}: turn {state['turn']} holds {state['answers']:,} answers of about {block:,}")
+        say(f"{name}: turn {state['turn']} holds {counted(state['answers'], 'answer')} of about {block:,}")
 
 
 def _counted(receipts: list[Receipt]) -> tuple[int, Counter[str]]:
@@ -141,7 +141,7 @@ def _files(found: dict[Path, list[Receipt]]) -> list[dict[str, Any]]:
 def _told(receipts: list[Receipt]) -> str:
     accepted, refused = _counted(receipts)
     known = sum(receipt.before for receipt in receipts)
-    parts = [f"{accepted:,} answers counted" if receipts else "the file is empty"]
+    parts = [f"{counted(accepted, 'answer')} counted" if receipts else "the file is empty"]
     parts += [f"{counted(known, 'message')} known already"] if known else []
     parts += [f"refused {counted(count, REASONS[reason])}: {reason}" for reason, count in refused.items()]
     return "; ".join(parts)

@@ -19,7 +19,7 @@ import ibis.expr.operations as ops
 from ibis.formats.pyarrow import PyArrowDatasetProxy
 
 from sfumato.engines import spark
-from sfumato.engines.spill import private_folder
+from sfumato.engines.spill import spilling
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def configured(backend: BaseBackend) -> BaseBackend:
 
 
 def connected(database: str | Path = ":memory:", **options: object) -> Backend:
-    """A DuckDB connection of our own, which spills to a private folder."""
-    connection = ibis.duckdb.connect(database, temp_directory=str(private_folder()), **options)
+    """A DuckDB connection of our own, which spills to a private folder, or not at all."""
+    connection = ibis.duckdb.connect(database, temp_directory=spilling(), **options)
     OWN.add(connection)
     if database == ":memory:":
         PLAIN.add(connection)

@@ -9,6 +9,7 @@ needed, since the rule is part of the (bounded) query.  Rows without an id are d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import ibis
@@ -16,22 +17,30 @@ import ibis
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["in_groups", "linear", "packed", "placed", "squared", "totals_of"]
+__all__ = ["Digit", "digits_of", "in_groups", "linear", "packed", "placed", "squared", "totals_of"]
 
 PRIME = 2**31 - 1  # a product of two residues fits in 62 bits
 MULTIPLIER = 950_706_376  # a primitive root modulo PRIME [FishmanMoore1986]; column i gets its power i + 1
 Number = TypeVar("Number", int, "ir.IntegerColumn")
 
 SHIFT = 1_226_874_159  # so that 0 is not always first
-MOST = 2**63 - 1
+BITS = 63
+MOST = 2**BITS - 1
 
 
 def placed(
-    rows: ir.Table, unit: str, numbers: Mapping[str, int | None], marks: Mapping[str, int], ties: Sequence[str]
+    rows: ir.Table,
+    unit: str,
+    numbers: Mapping[str, int | None],
+    marks: Mapping[str, int],
+    ties: Sequence[str],
+    besides: Sequence[str],
 ) -> ir.Table:
     """Each row of a person with its `place`: by the mixture of the numbers, then by each of them, the marks, the ties.
 
     None of them is null, and no number negative.  Of each the largest value is given, or None where it is not known.
+    Only the keys of the order travel through it, with the ties and the columns `besides`: the numbers and marks whose
+    largest value is known are digits of the keys, and read from these again.
     """
     rows = rows.filter(rows[unit].notnull())
     if not numbers:
@@ -39,10 +48,12 @@ def placed(
     rows = rows.mutate(mixture=linear([(rows[name], largest) for name, largest in numbers.items()]))
     rows = rows.mutate(mixture=squared(rows["mixture"]))
     known = {"mixture": PRIME - 1, **numbers, **marks}
-    order = [*packed([(rows[name], largest) for name, largest in known.items()]), *(rows[name] for name in ties)]
-    rows = rows.mutate(**{f"o{i}": key for i, key in enumerate(order)})
-    keys = [rows[f"o{i}"] for i in range(len(order))]
-    return rows.mutate(place=ibis.row_number().over(ibis.window(group_by=rows[unit], order_by=keys)))
+    digits, keys = digits_of(list(known.values())), packed([(rows[name], largest) for name, largest in known.items()])
+    rows = rows.select(unit, *dict.fromkeys([*ties, *besides]), **{f"o{i}": key for i, key in enumerate(keys)})
+    order = [*(rows[f"o{i}"] for i in range(len(keys))), *(rows[name] for name in ties)]
+    rows = rows.mutate(place=ibis.row_number().over(ibis.window(group_by=rows[unit], order_by=order)))
+    read = {name: digit.of(rows[f"o{digit.key}"]) for name, digit in zip(known, digits, strict=True) if digit.bits}
+    return rows.mutate(**read)
 
 
 def in_groups(rows: ir.Table, unit: str, keys: Sequence[str], most: int | None, groups: int) -> ir.Table:
@@ -94,6 +105,36 @@ def squared(mixture: Number) -> Number:
     return (mixture * mixture) % PRIME
 
 
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """Where a number stands: in which key, above how many bits, and how many are its own (0: the key is the number)."""
+
+    key: int
+    above: int
+    bits: int
+
+    def of(self, key: Number) -> Number:
+        """The number that a key holds."""
+        held: Number = (key >> self.above) & (2**self.bits - 1)
+        return held
+
+
+def digits_of(largest: Sequence[int | None]) -> list[Digit]:
+    """The digits of as few keys of 63 bits as hold numbers with these largest values one after the other.
+
+    >>> [(one.key, one.above, one.bits) for one in digits_of([9, 1, None, 3])]
+    [(0, 1, 4), (0, 0, 1), (1, 0, 0), (2, 0, 2)]
+    """
+    groups: list[list[int]] = []
+    for most in largest:
+        bits = 0 if most is None else max(1, most.bit_length())
+        if groups and bits and groups[-1][-1] and sum(groups[-1]) + bits <= BITS:
+            groups[-1].append(bits)
+        else:
+            groups.append([bits])
+    return [Digit(key, sum(group[i + 1 :]), bits) for key, group in enumerate(groups) for i, bits in enumerate(group)]
+
+
 def packed(numbers: Sequence[tuple[Number, int | None]]) -> list[Number]:
     """Fewer numbers in the same order: neighbors are the digits of one, as long as it fits in 63 bits.
 
@@ -101,10 +142,9 @@ def packed(numbers: Sequence[tuple[Number, int | None]]) -> list[Number]:
     [7, 5, 2]
     """
     keys: list[Number] = []
-    room = 0  # how many values the last of them can take
-    for number, largest in numbers:
-        if keys and room and largest is not None and room * (largest + 1) <= MOST:
-            keys[-1], room = keys[-1] * (largest + 1) + number, room * (largest + 1)
+    for (number, _), digit in zip(numbers, digits_of([largest for _, largest in numbers]), strict=True):
+        if digit.key == len(keys):
+            keys.append(number * 2**digit.above)
         else:
-            keys, room = [*keys, number], 0 if largest is None else largest + 1
+            keys[-1] = keys[-1] + number * 2**digit.above
     return keys

@@ -8,6 +8,7 @@ rely on both.  The rules in words: docs/guide/coercion.md.
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
 from sfumato.spaces import Label, Lattice, Space
 from sfumato.spaces.codes import Code, texts_of, wholes_of
+from sfumato.spaces.dates import EPOCH, day_number
 from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Points, Sets, Spelling, Strings
 from sfumato.spaces.numerals import FALSE, INFINITE, MINUS_INFINITE, NUMBER, TRUE, WHOLE, WHOLE_LIMIT
 from sfumato.spaces.schema import Schema
@@ -56,6 +58,11 @@ def floor(value: float) -> float:  # type: ignore[empty-body]
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
 def substring(text: str, first: int, length: int) -> str:  # type: ignore[empty-body]
     """The engine's own SUBSTRING, which DuckDB computes once for each entry of a dictionary; not so Ibis' method."""
+
+
+@ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+def datediff(part: str, start: datetime.date, end: datetime.date) -> int:  # type: ignore[empty-body]
+    """DuckDB's own: how many days lie between two dates, null where one is infinite."""
 
 
 def coerced(raw: ir.Column, form: Form, real: bool = False) -> ir.Column:
@@ -168,6 +175,8 @@ def number_of(raw: ir.Column, form: Numbers) -> ir.Column:
     if isinstance(kind, dt.String):
         read = [*(_spelled(raw, spelling) for spelling in form.spellings), *([numeral(raw)] if form.plain else [])]
         return read[0] if len(read) == 1 else ibis.coalesce(*read)
+    if isinstance(kind, dt.Date) and form.day is day_number and raw.get_backend().name == "duckdb":
+        return datediff("day", EPOCH, raw)
     if isinstance(kind, dt.Date | dt.Timestamp) and form.day is not None:
         year, month, day = (part.cast("int64") for part in (raw.year(), raw.month(), raw.day()))
         return form.day(ibis.cases((year < 0, ibis.literal(0, "int64")), else_=year), month, day).cast("int64")

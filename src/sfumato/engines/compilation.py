@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import ibis
 
 from sfumato.engines.bounding import in_groups, totals_of
-from sfumato.engines.coercion import held
+from sfumato.engines.coercion import held, held_labels
 from sfumato.engines.keeping import Kept
 from sfumato.engines.places import UNIT
 from sfumato.engines.positions import FEW, handed_out, labelled, lookup, positioned
@@ -33,14 +33,21 @@ LIMB = 26  # bits of a summand added up at a time; sums hold more than 90 bits, 
 
 
 def compiled(
-    statistic: Statistic, schema: Schema, table: ir.Table, real: bool = False, kept: Kept | None = None
+    statistic: Statistic,
+    schema: Schema,
+    table: ir.Table,
+    real: bool = False,
+    kept: Kept | None = None,
+    narrow: bool = False,
 ) -> ir.Table:
     """The expression whose rows are the statistic's answer: whole numbers, all of them within the public cells.
 
     With `real`, measured columns that come from floats are added up as floats.  Whole numbers that are not
     negative add up exactly in any order while the total stays below 2^53: the caller checks that with the counts.
-    Columns: `key0, key1, ...` (positions), then `sum0_0, sum0_1, ...` (limbs of each measure), or `value` and `count`;
-    for rows `value0, value1, ...`, and `person` where those of one come together.
+    With `narrow`, limbs are added up in 64 bits where an engine has nothing wider but decimals, and `rows` says of how
+    many rows: the caller checks that too.
+    Columns: `key0, key1, ...` (positions, -1 for all that no cell holds), then `sum0_0, sum0_1, ...` (limbs of each
+    measure), or `value` and `count`; for rows `value0, value1, ...`, and `person` where those of one come together.
     `kept`: see `counted_rows`.
     """
     rows = counted_rows(statistic, schema, table, real, kept)
@@ -56,10 +63,10 @@ def compiled(
     elif isinstance(schema.unit, Person) and schema.unit.groups is not None:  # binding refuses all others
         return _within_groups(statistic, schema, schema.unit, rows)
     else:
-        totals = _totals(statistic, schema, rows)
+        totals = _totals(statistic, schema, rows, narrow and rows.get_backend().name == "pyspark")
         answer = rows.group_by(**keys).aggregate(**totals) if keys else rows.aggregate(**totals)
     for i, key in enumerate(statistic.cells.keys):
-        answer = _numbered(answer, f"key{i}", key.labels) if key.starts is None else _present(answer, f"key{i}")
+        answer = _numbered(answer, f"key{i}", key.labels) if key.starts is None else _binned(answer, f"key{i}")
     return answer
 
 
@@ -86,8 +93,8 @@ def limbs(measure: Measure, schema: Schema) -> int:
     return max(1, -(-int(largest).bit_length() // LIMB))
 
 
-def _totals(statistic: Aggregation, schema: Schema, rows: ir.Table) -> dict[str, ir.Scalar]:
-    totals: dict[str, ir.Scalar] = {}
+def _totals(statistic: Aggregation, schema: Schema, rows: ir.Table, narrow: bool = False) -> dict[str, ir.Scalar]:
+    totals: dict[str, ir.Scalar] = {"rows": rows.count()} if narrow else {}
     for i, measure in enumerate(statistic.measures):
         summand = _summand(measure, schema, rows)
         if summand is None:
@@ -100,7 +107,7 @@ def _totals(statistic: Aggregation, schema: Schema, rows: ir.Table) -> dict[str,
         for j in range(parts):
             part = summand >> (LIMB * j) if j else summand
             part = part & (2**LIMB - 1) if j < parts - 1 else part
-            totals[f"sum{i}_{j}"] = _added(part)
+            totals[f"sum{i}_{j}"] = part.sum() if narrow else _added(part)
     return totals
 
 
@@ -135,7 +142,8 @@ def _frequencies(statistic: Frequencies, schema: Schema, rows: ir.Table, keys: d
         shift, runs = statistic.within
         rows = rows.filter((column >> shift).isin(runs))
     column = column >> statistic.shift if statistic.shift else column
-    rows = rows.select(value=column.unnest() if form.listed else column, **keys)
+    column = column.unnest() if form.listed else _known(column, form.labels or ())
+    rows = rows.select(value=column, **keys)
     counted = _present(rows.group_by([*keys, "value"]).aggregate(count=rows.count()), "value")
     return counted if form.labels is None else _numbered(counted, "value", form.labels)
 
@@ -169,6 +177,8 @@ def _records(statistic: Rows, schema: Schema, rows: ir.Table) -> ir.Table:
         value: outside[value] if value in outside else _whole_value(rows, name, form)
         for value, (name, form) in named.items()
     }
+    if rows.get_backend().name != "duckdb":  # they travel
+        values = {value: _in_few_bytes(column, named[value][1]) for value, column in values.items()}
     if not statistic.together:
         return rows.select(**values)
     return rows.select(**values, person=ibis.dense_rank().over(order_by=rows[UNIT])).order_by("person")
@@ -179,11 +189,19 @@ def _whole_value(rows: ir.Table, name: str, form: Form) -> ir.Column:
     return rows[held(name)] if form.listed else rows[held(name)].cast("int64").fill_null(-1)
 
 
+def _in_few_bytes(column: ir.Column, form: Form) -> ir.Column:
+    """Positions as whole numbers of no more bytes than the declared ones need."""
+    if form.last is None:
+        return column
+    bits = next((bits for bits in (8, 16, 32) if form.last < 1 << (bits - 1)), 64)
+    return column.cast(f"int{bits}")
+
+
 def _cell_of(key: Key, schema: Schema, rows: ir.Table) -> ir.Column:
     """A label, or the number of the bin."""
     column = rows[held(key.column)]
     if key.starts is None:
-        return column
+        return _known(column, key.labels)
     low = schema.lattice(key.column).low
     inner = [start - low for start in key.starts[1:]]
     widths = {b - a for a, b in itertools.pairwise([key.starts[0] - low, *inner])}
@@ -199,14 +217,35 @@ def _cell_of(key: Key, schema: Schema, rows: ir.Table) -> ir.Column:
     return place
 
 
+def _known(column: ir.Column, labels: tuple[Label, ...]) -> ir.Column:
+    """The column with null for labels that are not declared, where `_numbered` searches a list.
+
+    A filter after grouping would be moved before it by Spark, and every row searched one label after the other.
+    """
+    if not labels or _joins(column, labels):
+        return column
+    return ibis.ifelse(column.isin(held_labels(labels)), column, ibis.null(column.type()))
+
+
+def _joins(held: ir.Column | ir.Table, labels: tuple[Label, ...]) -> bool:
+    """Whether labels become positions by a join, which is a job of its own on Spark."""
+    return len(labels) > FEW or held.get_backend().name == "duckdb"
+
+
 def _numbered(answer: ir.Table, column: str, labels: tuple[Label, ...]) -> ir.Table:
     """Labels as positions; unknown ones end here, before anything leaves the engine."""
-    if len(labels) <= FEW and answer.get_backend().name != "duckdb":  # a join is a job of its own on Spark
+    if not _joins(answer, labels):
         known = positioned(answer, {"position": (column, labels)})
-        return known.filter(known["position"] >= 0).mutate(**{column: known["position"]}).drop("position")
+        return known.mutate(**{column: known["position"]}).drop("position")
     table = lookup(labels)
     joined = answer.join(table, answer[column] == table["label"])
     return joined.mutate(**{column: joined["position"]}).drop("label", "position")
+
+
+def _binned(answer: ir.Table, column: str) -> ir.Table:
+    if answer.get_backend().name == "duckdb":
+        return _present(answer, column)
+    return answer.mutate(**{column: answer[column].fill_null(-1)})
 
 
 def _present(answer: ir.Table, column: str) -> ir.Table:

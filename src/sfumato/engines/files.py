@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import glob
 import operator
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -27,7 +28,7 @@ from sfumato import arguments
 from sfumato.addresses import holds_secret
 from sfumato.errors import SchemaError
 
-__all__ = ["PARQUET", "STORES", "Files", "files_of", "is_address", "local", "must_be_apart"]
+__all__ = ["PARQUET", "STORES", "Files", "files_of", "is_address", "local", "must_be_apart", "seen_from_here"]
 
 PARQUET = (".parquet", ".pq")
 NOTHING = "__HIVE_DEFAULT_PARTITION__"  # what writers call a folder of missing values
@@ -85,6 +86,16 @@ def must_be_apart(files: Files) -> None:
         raise SchemaError("a file is named twice, perhaps by a link, and its rows would count twice; name each once")
 
 
+def seen_from_here(path: Path) -> Files:
+    """The files that another engine reads under a path or pattern, as far as this machine sees them, through links."""
+    below: list[Path] = []
+    for one in _matches(path):
+        below += [one] if one.is_file() else []
+        below += [Path(folder) / name for folder, _, names in os.walk(one, followlinks=True) for name in names
+                  if _shown((Path(folder) / name).relative_to(one))]  # fmt: skip
+    return local([one for one in below if one.is_file()])
+
+
 def is_address(source: object) -> bool:
     """Whether a text is the address of a store, such as s3://bucket/people.parquet."""
     return isinstance(source, str) and "://" in source
@@ -119,14 +130,20 @@ def files_of(source: object) -> Files | None:
 
 
 def _expanded(path: Path) -> list[Path]:
-    """The path itself, or what a pattern matches; a part that exists as it is written is no pattern."""
+    """The path itself, or what a pattern matches."""
+    found = _matches(path)
+    if not found:
+        raise SchemaError(f"no file matches {path}; check the pattern")
+    return found
+
+
+def _matches(path: Path) -> list[Path]:
+    """A part that exists as it is written is no pattern."""
     if path.exists() or "*" not in str(path):
         return [path]
     found = [Path(path.anchor)] if path.anchor else [Path()]
     for part in path.parts[1:] if path.anchor else path.parts:
         found = [one for base in found for one in _matching(base, part)]
-    if not found:
-        raise SchemaError(f"no file matches {path}; check the pattern")
     return sorted(found)
 
 

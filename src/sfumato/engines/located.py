@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Protocol
 
-from sfumato.addresses import SERVERS
+from sfumato.addresses import held_in
 from sfumato.engines import spark
 from sfumato.engines.servers import on_server
-from sfumato.errors import SchemaError
 
 __all__ = ["located"]
 
@@ -20,6 +18,10 @@ class Placed(Protocol):
     @property
     def path(self) -> Path | str | None:
         """The file, or the address of a store or server."""
+
+    @property
+    def others(self) -> tuple[Path, ...]:
+        """Further files of the same table."""
 
     @property
     def table(self) -> str | None:
@@ -37,20 +39,7 @@ class Placed(Protocol):
 def located(place: Placed) -> object:
     """What `read` takes for a place: a path, a Spark DataFrame, or an Ibis table of a server."""
     if place.engine is None:
-        return place.path
+        return [place.path, *place.others] if place.others else place.path
     if place.engine == "spark":
         return spark.held_by(spark.started(), None if place.path is None else str(place.path), place.table)
-    return on_server(_address(place), place.table)
-
-
-def _address(place: Placed) -> str:
-    if place.connection is None:
-        return str(place.path)
-    address = os.environ.get(place.connection, "")
-    if not address.startswith(SERVERS):
-        said = "holds no address of a server" if address else "is not set"
-        raise SchemaError(
-            f"the environment variable {place.connection} {said}; set it to an address such as "
-            "postgresql://reader:PASSWORD@host/database"
-        )
-    return address
+    return on_server(str(place.path) if place.connection is None else held_in(place.connection), place.table)

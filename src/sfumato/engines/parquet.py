@@ -163,11 +163,21 @@ def read_columns(
 
 
 def _by_duckdb(files: Files, kinds: Kinds, backend: Backend, places: Mapping[str, tuple[str, ...]]) -> ir.Table:
-    read = {name: NOTHING if pa.types.is_null(kind) else _extracted(places[name]) for name, kind in kinds.items()}
+    read = {name: _readable(_extracted(places[name]), kind) for name, kind in kinds.items()}
     names = ", ".join(f"{column} AS {_extracted((name,))}" for name, column in read.items())
     listed = ", ".join(_quoted(glob.escape(str(path)), "'") for path in files.paths)
     types = {name: _engine_type(kind) for name, kind in kinds.items()}
     return selected(backend, f"SELECT {names} FROM read_parquet([{listed}], {OPTIONS})", types)
+
+
+def _readable(column: str, kind: pa.DataType) -> str:
+    """A column so that nothing that reads it raises; the furthest days are DuckDB's infinities."""
+    if pa.types.is_null(kind):
+        return NOTHING
+    if not pa.types.is_date32(kind):
+        return column
+    first, last = f"make_date({-FURTHEST})", f"make_date({FURTHEST})"
+    return f"CASE WHEN {column} > {last} THEN {last} WHEN {column} < {first} THEN {first} ELSE {column} END"
 
 
 def _extracted(path: tuple[str, ...]) -> str:
@@ -203,7 +213,7 @@ def _raw(kind: pa.DataType, identifier: bool) -> pa.DataType | None:
     """How the file holds what DuckDB would convert, or None."""
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time64(kind):
         return pa.int64()
-    if pa.types.is_date(kind) or pa.types.is_time32(kind):
+    if pa.types.is_time32(kind) or (identifier and pa.types.is_date(kind)):  # days of persons stay as far apart
         return pa.int32()
     return pa.binary() if identifier and _is_text(kind) else None
 
@@ -214,6 +224,8 @@ def _undecoded(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_undecoded(kind.value_type))
     if pa.types.is_float16(kind):
         return pa.float32()
+    if pa.types.is_date(kind):
+        return pa.int32()
     return pa.binary() if _is_text(kind) else kind
 
 

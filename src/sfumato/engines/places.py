@@ -15,8 +15,8 @@ import ibis
 
 from sfumato.engines.backends import isolated
 from sfumato.engines.bounding import placed
-from sfumato.engines.coercion import blank, coerced, held, present, read_items
-from sfumato.engines.positions import labelled, positioned
+from sfumato.engines.coercion import blank, coerced, held, held_labels, present, read_items
+from sfumato.engines.positions import FEW, labelled, positioned
 from sfumato.engines.sets import known_items, many
 from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Sets, Strings
 from sfumato.spaces.schema import Schema
@@ -57,13 +57,22 @@ def placed_rows(schema: Schema, person: str, table: ir.Table, wanted: Collection
     computed = {numbers[name]: NUMBER[type(form)](rows[held(name)]) for name, form in forms.items()
                 if not labelled(form)}  # fmt: skip
     computed |= {column: TEXT[type(forms[name])](rows[held(name)]) for name, column in ties.items()}
+    whole = {name: form for name, form in forms.items() if type(form) not in READ_BACK or len(form.labels or ()) > FEW}
     for column, (label, _) in labels.items():  # an unknown label is kept by nobody
-        computed[label] = ibis.ifelse(rows[column] > 0, rows[label], ibis.null(rows[label].type()))
+        if any(held(name) == label for name in whole):
+            computed[label] = ibis.ifelse(rows[column] > 0, rows[label], ibis.null(rows[label].type()))
+    kinds = {name: rows[held(name)].type() for name in forms}
     rows = rows.mutate(**computed) if computed else rows
     marks = {column: 2 ** len(names) - 1 for column, names in _bits(forms).items()}
     order = {numbers[name]: LARGEST[type(form)](form) for name, form in forms.items()}
-    rows = placed(rows, UNIT, order, marks, list(ties.values()))  # rows that tie agree in all that can be asked
-    return rows.select(UNIT, "place", *marks, *(held(name) for name in forms if name in wanted))
+    travelling = [held(name) for name in whole if name in wanted]
+    rows = placed(rows, UNIT, order, marks, list(ties.values()), travelling)  # rows that tie agree in all that is asked
+    read = {
+        held(name): READ_BACK[type(form)](rows, numbers[name], ties.get(name, ""), form, kinds[name])
+        for name, form in forms.items()
+        if name in wanted and name not in whole
+    }
+    return rows.select(UNIT, "place", *marks, *travelling, **read)
 
 
 def with_vacancies(rows: ir.Table, schema: Schema, tested: Collection[str]) -> ir.Table:
@@ -152,4 +161,14 @@ TEXT: dict[type[Form], Callable[[ir.Column], ir.Column]] = {
     Sets: _joined,
     Entries: _joined,
     Strings: lambda column: column.fill_null(""),
+}
+# Columns as they were, from the numbers and texts that put them in order; others travel with their rows.
+READ_BACK: dict[type[Form], Callable[..., ir.Column]] = {
+    Numbers: lambda rows, number, text, form, kind: ibis.ifelse(rows[number] > 0, rows[number] - 1, ibis.null(kind)),
+    Strings: lambda rows, number, text, form, kind: ibis.ifelse(rows[number] > 0, rows[text], ibis.null(kind)),
+    Labels: lambda rows, number, text, form, kind: ibis.ifelse(
+        rows[number] > 0,
+        ibis.array([ibis.literal(label, kind) for label in held_labels(form.labels)])[(rows[number] - 1).cast("int32")],
+        ibis.null(kind),
+    ),
 }

@@ -48,7 +48,7 @@ def counted_rows(
         rows = with_vacancies(_of_persons(schema, schema.unit, table, forms, kept), schema, tested)
         return _derived(rows, schema, formulas, entries, tested)
     other = sources.union(_mentioned(statistic.where), *([key.column] for key in _keys(statistic)))
-    table = isolated(table.select(*(wanted or schema.held)), numbers_of(schema, wanted))
+    table = isolated(table.select(*(wanted or [*schema.held][:1])), numbers_of(schema, wanted))
     columns = {held(name): read_first(table[name], form, real and name not in other) for name, form in forms.items()}
     columns |= {vacancy(name): blank(table[name], forms[name]) for name in wanted if name in tested}
     rows = table.select(**columns) if columns else table

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +20,13 @@ from sfumato.engines.backends import connected, executed, quiet
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.files import PARQUET, Files, files_of, local, must_be_apart
+from sfumato.engines.growing import Growing, Part, must_be_private
 from sfumato.engines.joining import joined, of_events, of_people
 from sfumato.engines.origins import based
 from sfumato.engines.servers import on_server
 from sfumato.engines.table import Table
 from sfumato.errors import SchemaError
-from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row
+from sfumato.privacy.adjacency import ADJACENCIES, AddRemove, Adjacency, Person, Row
 from sfumato.spaces import Space
 from sfumato.spaces.derived import Derived
 from sfumato.spaces.schema import Schema, named_after
@@ -52,6 +55,7 @@ def read(
     people: object = None,
     attributes: Mapping[str, Space] | None = None,
     derived: Mapping[str, Derived | tuple[str, Space]] | None = None,
+    keep: str | Path | None = None,
 ) -> Table:
     """A sensitive table from a file, a data frame or an Ibis table, behind its public schema.
 
@@ -68,6 +72,8 @@ def read(
     `people`: a second table with one line a person, under the same identifier, and in `attributes` the spaces of its
     columns, which questions then use like those of the first; an event whose person has no line there lacks them.
     `derived`: columns that are computed from declared ones, such as {"bmi": ("kg / (m * m)", Interval(10, 60))}.
+    `keep`: a private folder where what was counted in each of several Parquet files is kept, so that a table that grew
+    by a file costs one pass over that file; as secret as the data.
     Text files and frames are read once, here; Parquet and database files are answered from where they lie, after one
     pass over the declared columns that finds damage before anything is charged.
     """
@@ -81,11 +87,49 @@ def read(
         held = {} if attributes is None else attributes
         computed = {} if derived is None else derived
         declared = _schema(schema, unit, rows, adjacency, size, dataset, source, version, quoted_lines, held, computed)
+    if keep is not None:
+        if people is not None or table is not None:
+            raise SchemaError("keep= is for tables that are Parquet files alone; leave out people= and table=")
+        return _growing(source, declared, arguments.path("keep", keep))
     if people is None:
         if attributes is not None:
             raise SchemaError("attributes= are columns of a table of people; say which with people=")
         return Table(open_source(source, table, declared), declared)
     return Table(_joined(source, table, people, declared), declared)
+
+
+def _growing(source: object, schema: Schema, folder: Path) -> Table:
+    """A table of files, each of which is answered by itself where it is not known what it answered."""
+    files = files_of(source)
+    if files is None or files.store is not None or _kind(files) not in PARQUET:
+        raise SchemaError("keep= is for Parquet files of this machine: a list of them, a folder or a pattern")
+    if isinstance(schema.unit, Person):
+        raise SchemaError(
+            "keep= is for tables that protect rows: a person's rows may lie in several files, whose answers do not add "
+            "up; leave it out"
+        )
+    alone = replace(schema, adjacency=AddRemove(), size=None)  # of one file no size is known
+
+    def part(path: Path) -> Part:
+        one = replace(files, paths=(path,))
+
+        @cache
+        def opened() -> Table:
+            return Table(parquet.opened(one, alone), alone)
+
+        return Part(path, lambda: _read_through(one, alone), lambda statistic: opened().answer(statistic))
+
+    growing = Growing(must_be_private(folder), alone, tuple(part(path) for path in files.paths))
+    growing.read()
+    with quiet():
+        return Table(parquet.opened(files, schema), schema, growing)
+
+
+def _read_through(files: Files, schema: Schema | None, kind: str = PARQUET[0], table: str | None = None) -> ibis.Table:
+    opened = _opened(files, kind, table, schema)
+    if opened is None:  # raised out here, so that the engine's own error is not its context
+        raise _unreadable(files, kind)
+    return opened
 
 
 def _joined(source: object, table: str | None, people: object, schema: Schema) -> ibis.Table:
@@ -121,10 +165,7 @@ def open_source(source: object, table: str | None = None, schema: Schema | None 
         )
     if files is None or kind is None:
         return _frame(source, schema)
-    opened = _opened(files, kind, table, schema)
-    if opened is None:  # raised out here, so that the engine's own error is not its context
-        raise _unreadable(files, kind)
-    return opened
+    return _read_through(files, schema, kind, table)
 
 
 def _kind(files: Files) -> str:

@@ -14,6 +14,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -21,7 +22,9 @@ from weakref import WeakKeyDictionary
 import ibis
 import pyarrow as pa
 
+from sfumato.engines.files import must_be_apart, seen_from_here
 from sfumato.engines.processes import when_gone
+from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from ibis.backends.pyspark import Backend
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["executed", "held_by", "is_frame", "named", "started", "streamed"]
+__all__ = ["executed", "held_by", "is_frame", "must_repeat", "named", "planned", "started", "streamed"]
 
 GUESSED = "spark.sql.sources.partitionColumnTypeInference.enabled"
 EXTRA = "Spark needs the extra `spark`: pip install 'sfumato[spark]'"
@@ -67,7 +70,9 @@ def named(frame: DataFrame) -> ir.Table:
 def started() -> SparkSession:
     """The session of this process, or a new one as the cluster's own configuration says.
 
-    A new one has no web page: it would show how many rows each step of a question read.
+    A new one has no web page: it would show how many rows each step of a question read.  On this machine alone, and
+    unless its configuration names a place, it spills to this process's private folder: should Java be killed, whatever
+    it has left goes with that folder, at the end of this process or when the next one starts.
     """
     if importlib.util.find_spec("pyspark") is None:
         raise SchemaError(EXTRA)
@@ -82,7 +87,7 @@ def started() -> SparkSession:
         "spark.log.level": "ERROR",
     }
     try:
-        return SparkSession.builder.appName("sfumato").config(map=quietly).getOrCreate()
+        return SparkSession.builder.appName("sfumato").config(map=quietly | _spill()).getOrCreate()
     except Exception:
         pass
     raise SchemaError(
@@ -91,8 +96,22 @@ def started() -> SparkSession:
     )
 
 
+def _spill() -> dict[str, Any]:
+    """Where a session of this machine alone puts what does not fit in memory."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    known = SparkConf()
+    named = known.contains("spark.local.dir") or "SPARK_LOCAL_DIRS" in os.environ
+    if named or not str(known.get("spark.master", "local[*]")).startswith("local"):
+        return {}
+    return {"spark.local.dir": str(private_folder())}
+
+
 def held_by(session: SparkSession, path: str | None, table: str | None) -> DataFrame:
     """A table of the catalogue, or the Parquet files of a path, as Spark sees them."""
+    if path is not None and "://" not in path:
+        must_be_apart(seen_from_here(Path(path)))
     try:
         return session.table(str(table)) if path is None else _files(session, path)
     except Exception:
@@ -123,13 +142,13 @@ def _files(session: SparkSession, path: str) -> DataFrame:
 def must_repeat(backend: Backend, table: ir.Table) -> None:
     """Refuse a table that may be another one when it is computed again, from its plan alone."""
     _must_be_classic(backend._session)
-    if not _planned(table, backend)._jdf.queryExecution().analyzed().deterministic():
+    if not planned(table, backend)._jdf.queryExecution().analyzed().deterministic():
         raise SchemaError(CHANCE)
 
 
 def executed(expression: ir.Table, backend: Backend) -> pa.Table:
     """An answer, collected at once."""
-    frame = _planned(expression, backend)
+    frame = planned(expression, backend)
     kinds = expression.schema().to_pyarrow()
     return frame.toArrow().cast(kinds)
 
@@ -140,7 +159,7 @@ def streamed(expression: ir.Table, backend: Backend) -> Iterator[pa.RecordBatch]
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.util import _local_iterator_from_socket
 
-    frame = _planned(expression, backend)
+    frame = planned(expression, backend)
     kinds = to_arrow_schema(frame.schema, timezone="UTC")
     session, jvm = backend._session._jsparkSession, backend._session.sparkContext._jvm
     batches = frame._jdf.toArrowBatchRdd()
@@ -152,7 +171,7 @@ def streamed(expression: ir.Table, backend: Backend) -> Iterator[pa.RecordBatch]
         yield pa.ipc.read_record_batch(pa.py_buffer(held), kinds)
 
 
-def _planned(expression: ir.Table, backend: Backend) -> DataFrame:
+def planned(expression: ir.Table, backend: Backend) -> DataFrame:
     """The expression as a DataFrame, whose plan is not run yet."""
     backend._run_pre_execute_hooks(expression)
     frame: DataFrame = backend.raw_sql(backend.compile(expression))

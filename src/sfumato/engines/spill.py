@@ -1,7 +1,8 @@
 """Where DuckDB puts what does not fit in memory: a folder of this process that nobody else may read.
 
 The folder lies outside the working directory, is removed when the process ends, and is locked while it lives: the next
-process of the same user removes what one that was killed has left.
+process of the same user removes what one that was killed has left.  What is spilled is not encrypted: DuckDB encrypts
+it only with an extension that it downloads.  `SFUMATO_SPILL=never` in the environment has nothing spilled at all.
 """
 
 from __future__ import annotations
@@ -19,10 +20,21 @@ try:
 except ImportError:  # pragma: no cover (no POSIX locks: folders of killed processes are left to the system)
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["private_folder"]
+from sfumato.errors import ParameterError
+
+__all__ = ["private_folder", "spilling"]
 
 PREFIX = "sfumato-"
 LOCK = "lock"
+SETTING, NEVER = "SFUMATO_SPILL", "never"
+
+
+def spilling() -> str:
+    """DuckDB's setting for where to spill; empty where the environment forbids it."""
+    chosen = os.environ.get(SETTING, "")
+    if chosen not in ("", NEVER):
+        raise ParameterError(f"the environment variable {SETTING} must be {NEVER!r} or unset, got {chosen!r:.40}")
+    return "" if chosen else str(private_folder())
 
 
 def private_folder() -> Path:

@@ -1,7 +1,7 @@
 """Rows that an engine stores for us beside the data, under a name that nobody else knows, until nobody needs them.
 
 DuckDB: a table in a database in memory of its own, attached to the instance, so that every cursor sees it; what does
-not fit in memory spills as everything else does, encrypted and to a private folder on connections of our own.
+not fit in memory spills as everything else does, to a private folder of our own (not encrypted), unless forbidden.
 Spark: a cached data frame, in the memory and on the disks of the executors as its shuffles are; a lost part is computed
 again, each person within one part.  PostgreSQL: a temporary table in a session of its own, which the server drops.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.engines.backends import configured, deposited, quiet, selected
 from sfumato.engines.processes import when_gone
+from sfumato.engines.spark import planned
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -54,8 +55,7 @@ def _on_spark(expression: ir.Table, name: str) -> Stored:
 
     backend = configured(expression.get_backend())
     with quiet():
-        backend._run_pre_execute_hooks(expression)
-        frame = backend._session.sql(backend.compile(expression)).persist(StorageLevel.MEMORY_AND_DISK)
+        frame = planned(expression, backend).persist(StorageLevel.MEMORY_AND_DISK)
         frame.createTempView(name)
         held = Stored(selected(backend, f"SELECT * FROM {name}", dict(expression.schema().items())))
     when_gone(held, _forgotten, backend, frame, name)

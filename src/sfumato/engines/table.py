@@ -8,7 +8,6 @@ from typing import Any
 
 import ibis
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,9 +16,12 @@ from sfumato.cards import Card, Shown
 from sfumato.engines.backends import OWN, executed, streamed
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
-from sfumato.engines.compilation import LIMB, compiled, limbs
+from sfumato.engines.compilation import compiled
+from sfumato.engines.fusing import Foreseen, asked_first
+from sfumato.engines.growing import Growing
 from sfumato.engines.keeping import Kept
 from sfumato.engines.positions import found, labelled
+from sfumato.engines.results import Counted, Whole, counted, exact, hopeful, totals, whole
 from sfumato.engines.rows import form_of
 from sfumato.errors import EngineError, ParameterError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
@@ -33,19 +35,17 @@ from sfumato.visible import visible
 
 __all__ = ["Counted", "Table"]
 
-EXACT = 2**53  # whole numbers below it are exact as floats
-GUESSED = 10**6  # rows, where no size is declared
 BATCH, LEAST_BATCH = 1 << 16, 1 << 13  # rows held at a time where rows are needed
 BATCH_VALUES = 1 << 22  # of all columns together
 MOST_BITS = 62  # items of a set that travels as a whole number
+
+JOBS = ("pyspark",)  # engines on which every answer is a job of its own
 
 WITHHELD = (
     "the engine could not compute this answer (its message is withheld, since it may hold "
     "data); check that the table is readable and fits its declared types"
 )
 
-Whole = npt.NDArray[Any]  # whole numbers: int64, or Python's own where they may be larger
-Counted = tuple[Whole, Whole, Whole]  # cells, values, counts
 Batch = tuple[Whole, dict[str, Whole]]  # whose rows they are, where that is asked, and their columns
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -60,7 +60,9 @@ class Table(Shown):
 
     source: ibis.Table
     schema: Schema
+    growing: Growing | None = field(default=None, repr=False, compare=False)  # its files, whose answers are kept
     _kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
+    _foreseen: Foreseen = field(default_factory=Foreseen, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         arguments.instance("schema", self.schema, Schema, "a Schema(...)")
@@ -95,7 +97,7 @@ class Table(Shown):
         """The same table as a question sees it that has its own limits on what counts of one person."""
         if schema == self.schema:
             return self
-        limited = replace(self, schema=schema)
+        limited = replace(self, schema=schema, growing=None)
         if schema.held == self.schema.held:
             object.__setattr__(limited, "_kept", self._kept)  # what is kept of persons depends on no limit
         return limited
@@ -109,6 +111,14 @@ class Table(Shown):
             sources = (source for name in columns for source in schema.sources(name))
             self._kept.expect(sources, schema.unit.rows if schema.unit.groups is None else None)
 
+    def foresee(self, take: Callable[[Any], object]) -> None:
+        """A mechanism is about to take its answer: where every pass is a job of its own, several share one.
+
+        Nothing is read here: it is asked what it takes first, without a table.
+        """
+        if self.source.get_backend().name in JOBS:
+            self._foreseen.expect(asked_first(take, self.schema, self.steady))
+
     @property
     def steady(self) -> bool:
         """Whether all answers are of one state: rows of persons are stored, and what we opened is written by nobody."""
@@ -116,7 +126,9 @@ class Table(Shown):
 
     def answer(self, statistic: Statistic) -> Any:
         """The exact, secret answer.  Whatever the engine raises is replaced by one generic error."""
-        answer = self._computed(statistic)
+        if self.growing is not None:
+            return self.growing.answer(statistic)
+        answer = self._foreseen.answer(statistic, self.schema, self._computed, self._sums)
         if answer is None:  # raised out here, so that the engine's own error is not its context
             raise EngineError(WITHHELD)
         return answer
@@ -170,11 +182,11 @@ class Table(Shown):
             ways |= {name: found for name, form in forms.items() if labelled(form)}
         size = max(LEAST_BATCH, min(BATCH, BATCH_VALUES // max(1, len(forms))))
         for batch in streamed(self._expression(statistic), size):
-            persons = _whole(batch["person"]) if statistic.together else NOBODY
+            persons = whole(batch["person"]) if statistic.together else NOBODY
             yield persons, {name: ways[name](batch[f"value{i}"], form) for i, (name, form) in enumerate(forms.items())}
 
-    def _expression(self, statistic: Statistic, real: bool = False) -> ibis.Table:
-        return compiled(statistic, self.schema, self.source, real, self._kept)
+    def _expression(self, statistic: Statistic, real: bool = False, narrow: bool = False) -> ibis.Table:
+        return compiled(statistic, self.schema, self.source, real, self._kept, narrow)
 
     def _computed(self, statistic: Statistic) -> Any:
         try:
@@ -182,21 +194,22 @@ class Table(Shown):
                 return self._added(statistic)
             result = executed(self._expression(statistic))
             if isinstance(statistic, Frequencies):
-                return _counted(result, statistic, self.schema)
+                return counted(result, statistic, self.schema)
             assert isinstance(statistic, Distinct)
-            return result["value"].to_pylist(), _whole(result["count"])
+            return result["value"].to_pylist(), whole(result["count"])
         except SfumatoError:
             raise
         except Exception:
             return None
 
     def _added(self, statistic: Aggregation) -> Whole:
-        """Sums of floats where they are exact, which is faster; else sums of integers in limbs."""
-        real = _hopeful(statistic, self.schema)
-        result = executed(self._expression(statistic, real))
-        if not _exact(result, statistic, self.schema):
-            result = executed(self._expression(statistic))
-        return _totals(result, statistic, self.schema)
+        """The totals of each cell."""
+        return totals(self._sums(statistic, hopeful(statistic, self.schema)), statistic, self.schema)
+
+    def _sums(self, statistic: Aggregation, real: bool = False) -> pa.Table:
+        """Sums of floats, or of 64 bits, where they are exact, which is faster; else wider sums of limbs."""
+        result = executed(self._expression(statistic, real, narrow=True))
+        return result if exact(result, statistic, self.schema) else executed(self._expression(statistic))
 
 
 def _next(batches: Iterator[Batch]) -> Batch | None:
@@ -205,63 +218,6 @@ def _next(batches: Iterator[Batch]) -> Batch | None:
         return next(batches, (NOBODY, {}))
     except Exception:
         return None
-
-
-def _hopeful(statistic: Aggregation, schema: Schema) -> bool:
-    """Whether sums of floats can be checked, and would stay exact were the declared number of rows spread evenly."""
-    counted = {measure.column for measure in statistic.measures if measure.power == 0}
-    rows = (GUESSED if schema.size is None else schema.size * schema.unit.rows) // max(1, statistic.cells.count)
-    return all(
-        measure.is_plain
-        and measure.column in counted
-        and (measure.power == 0 or max(1, rows) * schema.lattice(measure.column or "").width ** measure.power < EXACT)
-        for measure in statistic.measures
-    )
-
-
-def _exact(result: pa.Table, statistic: Aggregation, schema: Schema) -> bool:
-    """Whether every sum of floats stayed below 2^53, by the counts of what was added up."""
-    for i, measure in enumerate(statistic.measures):
-        if pa.types.is_floating(result[f"sum{i}_0"].type):
-            counted = statistic.measures.index(Measure(measure.column))
-            most = int(_whole(result[f"sum{counted}_0"]).max(initial=0))
-            if most * schema.lattice(measure.column or "").width ** measure.power >= EXACT:
-                return False
-    return True
-
-
-def _totals(result: pa.Table, statistic: Aggregation, schema: Schema) -> Whole:
-    """An object array of Python integers, of shape (measures, cells)."""
-    places = _cell_numbers(result, statistic.cells)
-    totals = np.zeros((len(statistic.measures), statistic.cells.count), dtype=object)
-    for i, measure in enumerate(statistic.measures):
-        real = pa.types.is_floating(result[f"sum{i}_0"].type)
-        parts = [_whole(result[f"sum{i}_{j}"]).astype(object) for j in range(1 if real else limbs(measure, schema))]
-        totals[i, places] = sum(part << (LIMB * j) for j, part in enumerate(parts))
-    return totals
-
-
-def _counted(result: pa.Table, statistic: Frequencies, schema: Schema) -> Counted:
-    lattice = None if statistic.column is None else schema.space(statistic.column).lattice
-    values = _whole(result["value"]) + (0 if lattice is None or statistic.in_runs else lattice.low)
-    return _cell_numbers(result, statistic.cells), values, _whole(result["count"])
-
-
-def _cell_numbers(result: pa.Table, cells: Cells) -> Whole:
-    """Each answer row's place among the cells."""
-    places = [_whole(result[f"key{i}"]) for i in range(len(cells.keys))]
-    return np.ravel_multi_index(places, cells.shape) if places else np.zeros(result.num_rows, dtype=np.int64)
-
-
-def _whole(column: pa.Array | pa.ChunkedArray) -> Whole:
-    """Whole numbers; the sum of nothing is 0.  Sums beyond 64 bits arrive as decimals and stay Python's integers."""
-    if pa.types.is_decimal(column.type):
-        held = pc.fill_null(column, pa.scalar(0, column.type))
-        largest = pc.max(pc.abs(held)).as_py() or 0
-        if largest >= 2**63:
-            return np.array([int(value) for value in held.to_pylist()], dtype=object)
-        return np.asarray(pc.cast(held, pa.int64()).to_numpy())
-    return np.asarray(pc.fill_null(column, 0).to_numpy().astype(np.int64))
 
 
 def _points(column: pa.Array, form: Points) -> Whole:
@@ -284,8 +240,8 @@ def _entries(column: pa.Array, form: Entries) -> Whole:
 
 # A column of a batch as whole numbers.
 READ: dict[type[Form] | type[None], Callable[..., Whole]] = {
-    Numbers: lambda column, _: _whole(column),
-    Labels: lambda column, _: _whole(column),
+    Numbers: lambda column, _: whole(column),
+    Labels: lambda column, _: whole(column),
     Sets: lambda column, form: form.bits(column),
     Points: _points,
     Entries: _entries,

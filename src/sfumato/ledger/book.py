@@ -13,16 +13,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Protocol
 
 from sfumato.cards import Card, Shown
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.ledger import rules
+from sfumato.ledger.accounts import Accounts, Allowance
 from sfumato.ledger.entries import Entry, label
-from sfumato.ledger.protocol import SHOWN, Charge, Known, Member, Stored, Verification, in_words
+from sfumato.ledger.names import Parts
+from sfumato.ledger.protocol import SHOWN, Charge, Known, LedgerLike, Member, Stored, Verification, in_words
 from sfumato.ledger.terms import Terms
 from sfumato.ledger.verification import checked_heads, verify_chain
-from sfumato.privacy.filters import Amounts
+from sfumato.privacy.filters import Amounts, filter_for
 from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from
 from sfumato.records import sha256
 from sfumato.visible import visible
@@ -42,6 +45,9 @@ class Page(Protocol):
     def named(self, name: str) -> list[Entry]:
         """The charges and releases of a name, and all charges of batches, oldest first."""
 
+    def after(self, sequence: int) -> Iterable[Entry]:
+        """The entries that follow one, oldest first."""
+
     def first(self) -> Amounts | None:
         """What the first charge cost, of those that cost anything."""
 
@@ -56,6 +62,17 @@ class Book(Shown, ABC):
         self.terms = terms
         self._allow = allow  # None: opened for looking only
         self._seen = (last.sequence, last.hash)
+        self._first: Amounts | None = None  # what the first charge cost, once there is one
+        self._accounts = Accounts()
+        self._parts = Parts()
+
+    def _begin(self, allow: frozenset[str] | None) -> None:
+        """Take the terms from the opening, where it is kept."""
+        with self._reading() as page:
+            opening, last = page.entry(0), page.last()
+        if opening is None:
+            raise LedgerError("an entry of the ledger is missing; run verify with printed heads")
+        Book.__init__(self, Terms.read(opening), allow, last)
 
     def card(self) -> Card:
         """The terms, what is spent and left, and the latest charges."""
@@ -92,8 +109,22 @@ class Book(Shown, ABC):
 
     @property
     @abstractmethod
+    def laboratory(self) -> str | None:
+        """None for a ledger that protects somebody; else why what it pays for is not private."""
+
+    @property
+    @abstractmethod
     def place(self) -> str:
         """Where the ledger is, for its owner."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What a report may call it: nothing that tells where it is."""
+
+    @abstractmethod
+    def room(self) -> int | None:
+        """How many bytes may still be stored; none if no limit is known."""
 
     @abstractmethod
     def content(self, release: Entry) -> bytes | None:
@@ -107,34 +138,55 @@ class Book(Shown, ABC):
 
     def charge(self, name: str, digest: str, claim: Guarantee, description: Mapping[str, object]) -> Charge:
         """Spend `claim` durably for the release `name`, or raise and spend nothing."""
+        return self.charge_to(None, name, digest, claim, description)
+
+    def charge_to(
+        self, allowance: Allowance | None, name: str, digest: str, claim: Guarantee, description: Mapping[str, object]
+    ) -> Charge:
+        """The same on behalf of an account, within what it may spend."""
         label("name", name)
         label("digest", digest)
         rules.must_be_allowed(claim, self._spending())
         with self._writing() as page:
             last = self._continued(page)
             rules.must_be_same_release(name, digest, page.named(name))
-            entry = rules.charging(self.terms, last, page.first(), name, digest, claim, description)
+            entry = rules.charging(self.terms, last, self._first_of(page), name, digest, claim, description)
+            entry = self._accounted(page, allowance, entry, claim)
             page.append(entry)
-        self._seen = (entry.sequence, entry.hash)
+        self._seen = max(self._seen, (entry.sequence, entry.hash))
         return _charge(entry)
 
     def charge_batch(self, members: Sequence[Member], claim: Guarantee) -> Charge:
         """Spend `claim` durably for several releases together, or raise and spend nothing; then `draw` each."""
-        return self._charge_together(
-            members, claim, lambda last, page: rules.charging_batch(self.terms, last, page.first(), members, claim)
-        )
+        return self.charge_batch_to(None, members, claim)
+
+    def charge_batch_to(self, allowance: Allowance | None, members: Sequence[Member], claim: Guarantee) -> Charge:
+        """The same on behalf of an account."""
+
+        def decided(last: Entry, page: Page) -> Entry:
+            return rules.charging_batch(self.terms, last, self._first_of(page), members, claim)
+
+        return self._charge_together(allowance, members, claim, decided)
 
     def charge_series(self, members: Sequence[Member]) -> Charge:
         """Spend once the claim of one mechanism whose outputs are published in turn; then `draw` each."""
+        return self.charge_series_to(None, members)
+
+    def charge_series_to(self, allowance: Allowance | None, members: Sequence[Member]) -> Charge:
+        """The same on behalf of an account."""
 
         def decided(last: Entry, page: Page) -> Entry:
             announced = rules.announced(members, page.named(members[0].name)) if members else None
-            return announced or rules.charging_series(self.terms, last, page.first(), members)
+            return announced or rules.charging_series(self.terms, last, self._first_of(page), members)
 
-        return self._charge_together(members, members[0].claim if members else Pure(0.0), decided)
+        return self._charge_together(allowance, members, members[0].claim if members else Pure(0.0), decided)
 
     def _charge_together(
-        self, members: Sequence[Member], claim: Guarantee, decided: Callable[[Entry, Page], Entry]
+        self,
+        allowance: Allowance | None,
+        members: Sequence[Member],
+        claim: Guarantee,
+        decided: Callable[[Entry, Page], Entry],
     ) -> Charge:
         for member in members:
             label("name", member.name)
@@ -146,9 +198,20 @@ class Book(Shown, ABC):
                 rules.must_be_same_release(member.name, member.digest, page.named(member.name))
             entry = decided(last, page)
             if entry.sequence > last.sequence:
+                entry = self._accounted(page, allowance, entry, claim)
                 page.append(entry)
         self._seen = max(self._seen, (entry.sequence, entry.hash))
         return _charge(entry)
+
+    def _accounted(self, page: Page, allowance: Allowance | None, entry: Entry, claim: Guarantee) -> Entry:
+        """A charge that is about to be appended, in the name of its account, if what that has left takes it."""
+        if allowance is None:
+            return entry
+        if self.terms.format == 1:
+            raise LedgerError("a ledger of format 1 knows no accounts; they need one that is started anew")
+        self._accounts.read(page.after(self._accounts.through))
+        described = self._accounts.charged(allowance, entry, claim)
+        return replace(entry, account=allowance.account, description=described)
 
     def draw(self, name: str, digest: str, description: Mapping[str, object]) -> Charge | None:
         """Begin a release that a batch has paid for, durably and once; none if no batch has, or it was begun before."""
@@ -165,7 +228,7 @@ class Book(Shown, ABC):
             rules.must_be_allowed(guarantee_from(paid.guarantee or {}), allowed)
             entry = rules.drawing(last, paid, name, digest)
             page.append(entry)
-        self._seen = (entry.sequence, entry.hash)
+        self._seen = max(self._seen, (entry.sequence, entry.hash))
         return Charge(entry.sequence, entry.hash, entry.amounts, len(paid.batch or ()))
 
     def is_paid(self, name: str, digest: str, description: Mapping[str, object]) -> bool:
@@ -184,7 +247,7 @@ class Book(Shown, ABC):
             rules.must_be_first(paid.name, page.named(paid.name))
             entry = rules.releasing(last, paid, sha256(content), len(content), place)
             page.append(entry, content if place == "inside" else None)
-        self._seen = (entry.sequence, entry.hash)
+        self._seen = max(self._seen, (entry.sequence, entry.hash))
         return entry.hash
 
     def turn(self, name: str) -> AbstractContextManager[None]:
@@ -224,16 +287,55 @@ class Book(Shown, ABC):
 
     def spent(self) -> Guarantee:
         """What everything charged so far costs together, at any moment."""
-        return self.terms.filter.spent(*self.totals())
+        return rules.spent(*self.histories())
 
     def remaining(self) -> Guarantee:
         """The largest single charge of the budget's type that would still be admitted."""
-        return rules.remaining(self.terms, *self.totals())
+        return rules.remaining(self.terms.budget, *self.histories())
+
+    def admits(self, *claims: Guarantee) -> bool:
+        """Whether these charges would be admitted now, one after the other; a kind that no budget takes is not."""
+        return all(rules.fits(*history, *claims) for history in self.histories())
+
+    def histories(self) -> tuple[rules.History, ...]:
+        """What admits charges, each with what was charged so far: here the budget alone."""
+        return ((self.terms.filter, *self.totals()),)
+
+    def histories_of(self, allowance: Allowance) -> tuple[rules.History, ...]:
+        """The same for an account: its own first, then that of the whole ledger, both of one moment."""
+        with self._reading() as page:
+            last = self._continued(page)
+            whole = (self.terms.filter, last.total, self._first_of(page))
+            self._accounts.read(page.after(self._accounts.through))
+        self._seen = max(self._seen, (last.sequence, last.hash))
+        return ((filter_for(allowance.budget), *self._accounts.spent(allowance)), whole)
 
     def totals(self) -> tuple[Amounts, Amounts | None]:
         """What everything cost so far in the filter's units, and what the first charge of any cost did."""
         with self._reading() as page:
-            return self._continued(page).total, page.first()
+            return self._continued(page).total, self._first_of(page)
+
+    def on_behalf(self, account: str, budget: Guarantee) -> LedgerLike:
+        """This ledger for one account: what is charged there bears its name and stays within its own budget, too."""
+        from sfumato.ledger.behalf import Behalf
+
+        return Behalf(self, Allowance(account, budget))
+
+    def after(self, sequence: int) -> tuple[Entry, ...]:
+        """What was recorded after an entry that was seen before, oldest first."""
+        with self._reading() as page:
+            self._continued(page)
+            return tuple(page.after(sequence))
+
+    def group_of(self, name: str) -> str | None:
+        """The release that a name was measured in, as one of several; only what was written since is read."""
+        return self._parts.read(self.after(self._parts.through)).group_of(name)
+
+    def _first_of(self, page: Page) -> Amounts | None:
+        """What the first charge cost; it is looked for until there is one, and never changes then."""
+        if self._first is None:
+            self._first = page.first()
+        return self._first
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything recorded, oldest first."""

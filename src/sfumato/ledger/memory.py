@@ -105,6 +105,9 @@ class _Shelf:
     def named(self, name: str) -> list[Entry]:
         return [entry for entry in self.chain[1:] if entry.name == name or entry.batch is not None]
 
+    def after(self, sequence: int) -> list[Entry]:
+        return self.chain[sequence + 1 :]
+
     def first(self) -> Amounts | None:
         return rules.first_of(self.chain[1:])
 

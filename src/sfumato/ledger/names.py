@@ -11,7 +11,8 @@ from sfumato.ledger.protocol import Known, LedgerLike
 from sfumato.privacy.guarantees import Guarantee, guarantee_from
 
 __all__ = [
-    "TOGETHER", "Parts", "charged", "is_lost", "kept_title", "lost_words", "resting", "version_words", "versioned",
+    "TOGETHER", "Parts", "charged", "is_lost", "kept_title", "lost_words", "must_be_no_part", "resting",
+    "version_words", "versioned",
 ]  # fmt: skip
 
 TOGETHER = "together"  # the part of a charge's description that lists the releases and their questions
@@ -69,28 +70,31 @@ def _version(described: Mapping[str, Any]) -> str | None:
 
 
 class Parts:
-    """The names of parts in a ledger; its entries are read again only where another has written."""
+    """The names of parts in a ledger, as far as it was read; one object may serve several threads."""
 
-    def __init__(self, ledger: LedgerLike) -> None:
-        self._ledger = ledger
-        self._head = ""
+    def __init__(self) -> None:
+        self.through = -1  # the number of the last entry that was read
         self._groups: dict[str, str] = {}
 
-    def must_not_hold(self, name: str) -> None:
-        """Refuse the name of a part for another release."""
-        if self._head != self._ledger.head:
-            found = [one for one in charged(self._ledger.entries()) if TOGETHER in one[1]]
-            self._groups = {part["name"]: group for group, described in found for part in described[TOGETHER]}
-            self.wrote()
-        if name in self._groups:
-            raise LedgerError(
-                f"name {name!r} is already used in this ledger, measured as one of {self._groups[name]!r}; give this "
-                "release a new name"
-            )
+    def read(self, news: Sequence[Entry]) -> Parts:
+        """Take note of entries; those that were read before change nothing."""
+        found = [one for one in charged(news) if TOGETHER in one[1]]
+        self._groups |= {part["name"]: group for group, described in found for part in described[TOGETHER]}
+        self.through = max([self.through, *(entry.sequence for entry in news)])
+        return self
 
-    def wrote(self) -> None:
-        """Take note that what the ledger holds now was written by this session, which makes no parts."""
-        self._head = self._ledger.head
+    def group_of(self, name: str) -> str | None:
+        """The release that a name was measured in, as one of several; none if it was not."""
+        return self._groups.get(name)
+
+
+def must_be_no_part(name: str, ledger: LedgerLike) -> None:
+    """Refuse the name of a part for another release."""
+    group = ledger.group_of(name)
+    if group is not None:
+        raise LedgerError(
+            f"name {name!r} is already used in this ledger, measured as one of {group!r}; give this release a new name"
+        )
 
 
 def is_lost(name: str, known: Known | None, ledger: LedgerLike | None) -> bool:

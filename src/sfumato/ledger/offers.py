@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfumato.accounting.batch_claim import batch_claim
 from sfumato.accounting.laws import Law
 from sfumato.errors import ParameterError
 from sfumato.ledger.entries import SERIES, Entry
@@ -82,6 +81,8 @@ def offer(
     spare = exact(terms.filter.spare(total, first))
     if own > spare or not spare:
         return _because(apart, "their deltas leave none of the budget's delta to a batch")
+    from sfumato.accounting.batch_claim import batch_claim  # what is stored needs no accountant
+
     claims = [claim for claim, _ in members]
     try:
         claim = batch_claim(members, ceil_float(own + (spare - own) / 2))

@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from sfumato.addresses import SERVERS
 from sfumato.ledger.protocol import LedgerLike
 from sfumato.ledger.sqlite import Ledger
 from sfumato.privacy.adjacency import Adjacency, Unit
 from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["opened"]
-
-SERVERS = ("postgresql://", "postgres://")
 
 
 def opened(

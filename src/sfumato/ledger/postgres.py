@@ -45,11 +45,7 @@ class PostgresLedger(Book):
     def __init__(self, server: Server, name: str, allow: frozenset[str] | None) -> None:
         """Read the opening.  Callers use `open` or `existing`."""
         self._server, self._name = server, name
-        with self._reading() as page:
-            opening, last = page.entry(0), page.last()
-        if opening is None:
-            raise LedgerError("an entry of the ledger is missing; run verify with printed heads")
-        super().__init__(Terms.read(opening), allow, last)
+        self._begin(allow)
 
     @classmethod
     def open(
@@ -170,6 +166,10 @@ class _Page:
         query = f"{_SELECT} AND name IN (%s, %s) AND sequence > 0 ORDER BY sequence"
         found = [entry_of(row) for row in self._con.execute(query, (self._name, name, BATCH))]
         return [entry for entry in found if entry.name == name or entry.batch is not None]
+
+    def after(self, sequence: int) -> list[Entry]:
+        query = f"{_SELECT} AND sequence > %s ORDER BY sequence"
+        return [entry_of(row) for row in self._con.execute(query, (self._name, sequence))]
 
     def first(self) -> Amounts | None:
         with self._con.cursor("first_charges") as cursor:  # on the server: the first is mostly among the first few

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from sfumato.ledger.entries import Entry
 from sfumato.ledger.terms import Terms
-from sfumato.privacy.filters import Amounts
+from sfumato.privacy.filters import Amounts, Filter
 from sfumato.privacy.guarantees import Guarantee, Pure
 
 __all__ = ["Charge", "Known", "LedgerLike", "Member", "Stored", "Verification", "in_words", "spent_words"]
@@ -188,6 +188,18 @@ class LedgerLike(Protocol):
     def remaining(self) -> Guarantee:
         """The largest single charge of the budget's type that would still be admitted."""
 
+    def admits(self, *claims: Guarantee) -> bool:
+        """Whether these charges would be admitted now, one after the other; a kind that no budget takes is not."""
+
+    def histories(self) -> tuple[tuple[Filter, Amounts, Amounts | None], ...]:
+        """What admits charges, all of one moment, each with its total and what its first charge cost.
+
+        The first is what `spent` is about; a charge is admitted where all of them admit it.
+        """
+
+    def on_behalf(self, account: str, budget: Guarantee) -> LedgerLike:
+        """This ledger for one account: what is charged there bears its name and stays within its own budget, too."""
+
     def totals(self) -> tuple[Amounts, Amounts | None]:
         """What everything cost so far in the filter's units, and what the first charge of any cost did."""
 
@@ -196,6 +208,12 @@ class LedgerLike(Protocol):
 
     def entries(self) -> tuple[Entry, ...]:
         """Everything recorded, oldest first."""
+
+    def group_of(self, name: str) -> str | None:
+        """The release that a name was measured in, as one of several; none if it was not."""
+
+    def after(self, sequence: int) -> tuple[Entry, ...]:
+        """What was recorded after an entry that was seen before, oldest first."""
 
     def content(self, release: Entry) -> bytes | None:
         """The stored bytes of a release entry, unchecked; none if they are gone."""

@@ -9,32 +9,43 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 from sfumato.errors import AssumptionRefused, BudgetExceeded, LedgerError, ParameterError
 from sfumato.ledger.entries import BATCH, SERIES, Entry, now, plain
 from sfumato.ledger.protocol import Known, Member, in_words
 from sfumato.ledger.terms import Terms
-from sfumato.privacy.filters import UNIT, Amounts
-from sfumato.privacy.guarantees import Guarantee, Pure, to_record
+from sfumato.numeric import exact
+from sfumato.privacy.filters import UNIT, Amounts, Filter
+from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from, to_record
 from sfumato.records import digest as digest_of
 
 __all__ = [
+    "History",
     "added",
     "announced",
     "charging",
     "charging_batch",
     "charging_series",
+    "cost_of",
     "drawing",
     "first_of",
+    "fits",
     "known",
     "must_be_allowed",
     "must_be_first",
     "must_be_same_release",
     "releasing",
     "remaining",
+    "spent",
+    "times",
     "undrawn",
 ]
+
+
+History = tuple[
+    Filter, Amounts, Amounts | None
+]  # what admits charges, the total so far, and what the first charge cost
 
 
 def added(total: Amounts, amounts: Amounts) -> Amounts:
@@ -206,7 +217,7 @@ def _admitted(
     """The total with these amounts, if the budget takes it."""
     total = added(last.total, amounts)
     if not terms.filter.admits(total, first):
-        left = remaining(terms, last.total, first)
+        left = remaining(terms.budget, (terms.filter, last.total, first))
         raise BudgetExceeded(
             f"{otherwise}: {lacking(claim, left)}, of the budget {in_words(terms.budget)}; nothing was charged.  Ask "
             "for less, or let whoever answers for the data grant a new budget"
@@ -252,41 +263,88 @@ def releasing(last: Entry, paid: Entry, content: str, size: int, place: str) -> 
     )
 
 
-def remaining(terms: Terms, total: Amounts, first: Amounts | None) -> Guarantee:
-    """The largest single charge of the budget's type that the filter still admits.
+def fits(filter_: Filter, total: Amounts, first: Amounts | None, *claims: Guarantee) -> bool:
+    """Whether these charges are admitted one after the other; a kind that the budget does not take is not."""
+    try:
+        costs = [filter_.amounts(claim) for claim in claims]
+    except ParameterError:
+        return False
+    for cost in costs:
+        total, first = added(total, cost), first or (cost if any(cost) else None)
+    return filter_.admits(total, first)
 
-    Found by bisection on the filter itself, so it agrees with `charging` whatever the filter does.
+
+def spent(history: History, *others: History) -> Guarantee:
+    """What was charged in the first of some histories."""
+    filter_, total, first = history
+    return filter_.spent(total, first)
+
+
+def times(claim: Guarantee, *histories: History) -> int | None:
+    """How many more charges of this claim all histories admit, one after the other; none for as many as one likes."""
+    found = [_times(claim, *history) for history in histories]
+    return min((count for count in found if count is not None), default=None)
+
+
+def _times(claim: Guarantee, filter_: Filter, total: Amounts, first: Amounts | None) -> int | None:
+    try:
+        cost = filter_.amounts(claim)
+    except ParameterError:
+        return 0
+    if not any(cost):
+        return None
+
+    def admitted(count: int) -> bool:
+        return filter_.admits(tuple(a + count * b for a, b in zip(total, cost, strict=True)), first or cost)
+
+    return _most(admitted)
+
+
+def cost_of(filter_: Filter, charge: Entry) -> Amounts:
+    """What the guarantee of a charge costs by a filter of today; of a batch with the claims of its releases."""
+    claim = guarantee_from(charge.guarantee or {})
+    claims = charge.description.get("claims")
+    if charge.batch is None or not isinstance(claims, list) or len(claims) != len(charge.batch):
+        return filter_.amounts(claim)
+    return filter_.batch(claim, [guarantee_from(one) for one in claims])
+
+
+@lru_cache(maxsize=1024)
+def remaining(budget: Guarantee, *histories: History) -> Guarantee:
+    """The largest single charge of the budget's type that every one of these histories still admits.
+
+    Found on the filters themselves, by bisection where it is not just what is unspent, so it agrees with `charging`
+    whatever they do.
     An approximate budget gives first the largest delta, then the largest epsilon beside it.
     """
-
-    def admits(claim: Callable[[float], Guarantee]) -> Callable[[float], bool]:
-        def decision(amount: float) -> bool:
-            try:
-                return terms.filter.admits(added(total, terms.filter.amounts(claim(amount))), first)
-            except ParameterError:  # no such claim: a delta of 1, an infinite epsilon
-                return False
-
-        return decision
-
-    left: Guarantee = terms.budget.with_parts(dict.fromkeys(terms.budget.names(), 0.0))
-    for name in reversed(left.names()):
-        left = left.with_parts({name: _largest(admits(partial(_with, left, name)))})
+    left: Guarantee = budget.with_parts(dict.fromkeys(budget.names(), 0.0))
+    for place, name in reversed([*enumerate(left.names())]):
+        most = math.ceil(exact(budget.parts()[name]) * UNIT)
+        unspent = (math.floor(exact(held.budget.parts()[name]) * UNIT) - total[place] for held, total, _ in histories)
+        guess = max(0, min(unspent, default=most))  # which it is where amounts simply add up
+        left = left.with_parts({name: _amount(_most(partial(_admits_with, histories, left, name), most, guess))})
     return left
 
 
-def _with(claim: Guarantee, name: str, amount: float) -> Guarantee:
-    return claim.with_parts({name: amount})
+def _admits_with(histories: tuple[History, ...], claim: Guarantee, name: str, whole: int) -> bool:
+    try:
+        changed = claim.with_parts({name: _amount(whole)})
+    except ParameterError:  # no such claim: a delta of 1, an infinite epsilon
+        return False
+    return all(fits(*history, changed) for history in histories)
 
 
-def _largest(admits: Callable[[float], bool]) -> float:
-    """The largest whole number of units that is admitted, as the float nearest to it."""
-    low, high = 0, 1
-    while admits(_amount(high)):
+def _most(admits: Callable[[int], bool], near: int = 1, guess: int | None = None) -> int:
+    """The largest whole number that is admitted, where smaller ones are; looked for from a number on."""
+    if guess is not None and (not guess or admits(guess)) and not admits(guess + 1):
+        return guess
+    low, high = 0, max(1, near)
+    while admits(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if admits(_amount(middle)) else (low, middle)
-    return _amount(low)
+        low, high = (middle, high) if admits(middle) else (low, middle)
+    return low
 
 
 def _amount(whole: int) -> float:

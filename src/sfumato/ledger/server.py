@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from select import POLLERR, POLLHUP, POLLIN, poll
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ENABLED", "TRIGGERS", "Server", "append", "driver"]
 
-IDLE = 4  # connections that are kept open
+IDLE = 16  # connections that are kept open
+SURE = 2.0  # seconds that a connection is taken to live on; who stands between forgets silent ones without a word
 PATIENCE = 30  # seconds that one statement may wait for another writer
 SETTINGS = (
     "SET search_path = pg_catalog",
@@ -28,8 +31,9 @@ SETTINGS = (
     "SET default_transaction_isolation = 'read committed'",  # each statement sees what was committed before it
     "SET standard_conforming_strings = on",
 )
-# Commits wait for the disk of the server, and for more where its owner asks for more.
-DURABLE = """SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+# One writer of a ledger at a time, whose commit waits for the disk of the server, and for more where its owner asks so.
+EXCLUSIVE = """SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)),
+  set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
   THEN 'on' ELSE current_setting('synchronous_commit') END, true)"""
 # What follows from a body is computed by the server, so it cannot disagree with it.
 SCHEMA = (
@@ -107,12 +111,17 @@ def append(con: Connection[Any], name: str, entry: Entry) -> None:
     con.execute("INSERT INTO sfumato.entries (ledger, sequence, body, hash) VALUES (%s, %s, %s, %s)", row)
 
 
+def _has_tables(con: Connection[Any]) -> bool:
+    (made,) = con.execute("SELECT to_regclass('sfumato.entries') IS NOT NULL").fetchone() or (False,)
+    return bool(made)
+
+
 class Server:
     """Connections to one database, of each process its own; errors name neither the address nor what is stored."""
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._idle: list[tuple[int, Connection[Any]]] = []
+        self._idle: list[tuple[int, Connection[Any], float]] = []  # of which process, and since when
         self._taking = Lock()
         finalize(self, _closed, self._idle)
 
@@ -124,14 +133,12 @@ class Server:
     def holds(self, name: str) -> bool:
         """Whether there is a ledger of that name."""
         with self.transaction() as con:
-            (made,) = con.execute("SELECT to_regclass('sfumato.entries') IS NOT NULL").fetchone() or (False,)
-            return bool(made) and con.execute(FIRST, (name,)).fetchone() is not None
+            return _has_tables(con) and con.execute(FIRST, (name,)).fetchone() is not None
 
     def create(self, name: str, opening: Entry) -> None:
         """A new ledger with its opening, unless one appeared meanwhile; the tables, where they are missing."""
         with self.transaction("") as con:
-            (made,) = con.execute("SELECT to_regclass('sfumato.entries') IS NOT NULL").fetchone() or (False,)
-            for statement in () if made else SCHEMA:
+            for statement in () if _has_tables(con) else SCHEMA:
                 con.execute(statement)
         with self.transaction(name) as con:
             if con.execute(FIRST, (name,)).fetchone() is None:
@@ -140,15 +147,14 @@ class Server:
     @contextmanager
     def transaction(self, writing: str | None = None) -> Iterator[Connection[Any]]:
         """A short transaction; one that writes excludes the other writers of that ledger and is durable at its end."""
-        failed = None
+        failed, isolation = None, driver().IsolationLevel
         with self.connection() as con:
             try:
+                con.read_only = True if writing is None else None
+                con.isolation_level = isolation.REPEATABLE_READ if writing is None else isolation.READ_COMMITTED
                 with con.transaction():
-                    if writing is None:
-                        con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                    else:
-                        con.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"sfumato\n{writing}",))
-                        con.execute(DURABLE)
+                    if writing is not None:
+                        con.execute(EXCLUSIVE, (f"sfumato\n{writing}",))
                     yield con
             except SfumatoError:
                 raise
@@ -166,20 +172,22 @@ class Server:
         finally:
             if process == os.getpid():  # a fork leaves its parent's
                 with self._taking:
-                    if con.closed or con.broken or len(self._idle) >= IDLE:
+                    unused = con.info.transaction_status == driver().pq.TransactionStatus.IDLE
+                    if con.closed or con.broken or not unused or len(self._idle) >= IDLE:
                         con.close()
                     else:
-                        self._idle.append((process, con))
+                        self._idle.append((process, con, time.monotonic()))
 
     def _taken(self) -> Connection[Any]:
         while True:
             with self._taking:
                 self._idle[:] = [one for one in self._idle if one[0] == os.getpid()]  # a fork leaves its parent's
-                con = self._idle.pop()[1] if self._idle else None
+                _, con, since = self._idle.pop() if self._idle else (0, None, 0.0)
             if con is None:
                 return self._connected()
             with suppress(driver().Error):
-                con.execute("SELECT 1")  # the server may have ended it
+                if time.monotonic() - since > SURE or _spoken(con):
+                    con.execute("SELECT 1")  # the server may have ended it
                 return con
             con.close()
 
@@ -200,13 +208,21 @@ class Server:
         return con
 
 
-def _closed(idle: list[tuple[int, Connection[Any]]]) -> None:
-    for process, con in idle:
+def _spoken(con: Connection[Any]) -> bool:
+    """Whether a server has said something to a connection that nobody uses: most likely that it ended it."""
+    watched = poll()
+    watched.register(con.fileno(), POLLIN | POLLHUP | POLLERR)
+    return bool(watched.poll(0))
+
+
+def _closed(idle: list[tuple[int, Connection[Any], float]]) -> None:
+    for process, con, _ in idle:
         if process == os.getpid():
             con.close()
 
 
 def driver() -> Any:
+    """The package that talks to servers, if it is there."""
     if importlib.util.find_spec("psycopg") is None:
         raise LedgerError("a ledger on PostgreSQL needs the extra `postgres`: pip install 'sfumato[postgres]'")
     import psycopg

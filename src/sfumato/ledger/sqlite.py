@@ -45,11 +45,7 @@ class Ledger(Book):
     def __init__(self, path: Path, allow: frozenset[str] | None) -> None:
         """Read the opening.  Callers use `open` or `existing`."""
         self.path = arguments.path("path", path)
-        with self._reading() as page:
-            opening, last = page.entry(0), page.last()
-        if opening is None:
-            raise LedgerError("an entry of the ledger is missing; run verify with printed heads")
-        super().__init__(Terms.read(opening), allow, last)
+        self._begin(allow)
 
     @classmethod
     def open(
@@ -175,6 +171,10 @@ class _Page:
         query = f"{_SELECT} WHERE name IN (?, ?) AND sequence > 0 ORDER BY sequence"
         found = (entry_of(row) for row in self._connection.execute(query, (name, BATCH)))
         return [entry for entry in found if entry.name == name or entry.batch is not None]
+
+    def after(self, sequence: int) -> list[Entry]:
+        query = f"{_SELECT} WHERE sequence > ? ORDER BY sequence"
+        return [entry_of(row) for row in self._connection.execute(query, (sequence,))]
 
     def first(self) -> Amounts | None:
         rows = self._connection.execute(f"{_SELECT} WHERE sequence > 0 ORDER BY sequence")

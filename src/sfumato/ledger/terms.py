@@ -89,10 +89,24 @@ class Terms:
         for argument, bound, given in zip(("dataset", "adjacency", "unit", "budget"), mine, theirs, strict=True):
             if bound != given:
                 raise LedgerError(
+                    f"{_way_out(argument, bound, given)}"
                     f"{argument} is {given!r}, but this ledger is bound to {bound!r}; "
                     f"give {argument}={bound!r}.  A ledger's terms never change, and a second ledger about the same "
                     "people would not know what this one has spent: their losses add up"
                 )
+
+
+def _way_out(argument: str, bound: object, given: object) -> str:
+    """How questions count another number of a person's rows, within the ledger that there is."""
+    if argument != "unit" or not isinstance(bound, Person) or not isinstance(given, Person):
+        return ""
+    if bound.column != given.column:
+        return ""
+    return (
+        f"this ledger protects the same people, with rows = {bound.rows} for questions that say nothing else: keep "
+        f"that for the table, and let each release that counts {given.rows} rows of a person say so, in a plan "
+        f"per_person = {{ rows = {given.rows} }}, in Python .per_person(rows={given.rows}).  "
+    )
 
 
 def _unit_record(unit: Unit) -> dict[str, object]:

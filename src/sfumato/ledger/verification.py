@@ -10,9 +10,10 @@ import string
 from collections.abc import Callable, Iterable
 
 from sfumato.errors import LedgerError, ParameterError
+from sfumato.ledger.accounts import Accounts, allowance_of
 from sfumato.ledger.entries import GENESIS, Entry
 from sfumato.ledger.protocol import Verification
-from sfumato.ledger.rules import added
+from sfumato.ledger.rules import added, cost_of
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import Amounts
 from sfumato.privacy.guarantees import guarantee_from
@@ -75,6 +76,7 @@ class _Walk:
         self.unpaid: dict[int, set[tuple[str, str]]] = {}
         self.charges: set[object] = set()
         self.names: dict[str, str] = {}
+        self.accounts = Accounts()
         self.problems: list[str] = []
 
     def step(self, sequence: int, body: str, stored_hash: str) -> None:
@@ -89,6 +91,7 @@ class _Walk:
         self._require(entry.previous == previous, sequence, "it does not follow its predecessor")
         extended = entry.kind == "correction" or entry.account is not None or entry.batch is not None
         self._require(not (extended and self.format == 1), sequence, "format 1 knows no such entry")
+        self._require(entry.account is None or entry.kind == "charge", sequence, "only charges have an account")
         if self.terms is None or entry.kind == "open":
             self._open(entry)
         elif entry.kind == "charge":
@@ -110,7 +113,7 @@ class _Walk:
     def _charge(self, entry: Entry, terms: Terms) -> None:
         if entry.guarantee is None:
             raise LedgerError("a charge must name its guarantee")
-        least = self._costs(entry, terms)
+        least = cost_of(terms.filter, entry)
         covered = len(least) == len(entry.amounts) and all(
             recorded >= amount for recorded, amount in zip(entry.amounts, least, strict=False)
         )
@@ -121,6 +124,7 @@ class _Walk:
         self.first = self.first or (cost if any(cost) else None)
         self._require(entry.total == self.total, entry.sequence, "its total does not add up")
         self._require(terms.filter.admits(self.total, self.first), entry.sequence, "its total exceeds the budget")
+        self._account(entry)
         paid = ((entry.name, entry.digest),) if entry.batch is None else entry.batch
         if "batch" in entry.description and not any(entry.amounts):
             self._draw(entry)
@@ -129,13 +133,13 @@ class _Walk:
             self._require(first == digest, entry.sequence, "its name stands for another digest")
         self.unpaid[entry.sequence] = set(paid)
 
-    def _costs(self, entry: Entry, terms: Terms) -> Amounts:
-        """What the guarantee of a charge costs today; of a batch with the claims of its releases."""
-        claim = guarantee_from(entry.guarantee or {})
-        claims = entry.description.get("claims")
-        if entry.batch is None or not isinstance(claims, list) or len(claims) != len(entry.batch):
-            return terms.filter.amounts(claim)
-        return terms.filter.batch(claim, [guarantee_from(one) for one in claims])
+    def _account(self, entry: Entry) -> None:
+        """What an account has spent is within what it was allowed when it was charged; the ledger rests on neither."""
+        self.accounts.take(entry)
+        if entry.account is not None:
+            allowance = allowance_of(entry)
+            within = allowance is not None and self.accounts.within(allowance)
+            self._require(within, entry.sequence, "its account is charged beyond what it was allowed")
 
     def _draw(self, entry: Entry) -> None:
         """A release that a batch has paid for is begun: it must be one of that batch, and not begun before."""
@@ -152,6 +156,7 @@ class _Walk:
         terms.filter.amounts(guarantee_from(entry.guarantee))
         known = entry.description.get("charge") in self.charges
         self._require(known, entry.sequence, "it corrects no earlier charge")
+        self.accounts.take(entry)
         self.total = added(self.total, entry.amounts)
         self._require(entry.total == self.total, entry.sequence, "its total does not add up")
         self._require(terms.filter.admits(self.total, self.first), entry.sequence, "its total exceeds the budget")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sfumato.accounting.shuffling import shuffled
     from sfumato.bounds.minimax import certify_local
-    from sfumato.local.choosing import Choice, choose, choose_mean, rank, rank_means
+    from sfumato.local.choosing import Choice, choose, choose_mean, choose_yes_no, rank, rank_means
     from sfumato.local.client import (
         Budget,
         Client,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.local.collection.estimates import Estimate, load_estimate
     from sfumato.local.collection.feeds import add_file
     from sfumato.local.collection.keys import Key, new_key
+    from sfumato.local.collection.preview import preview
     from sfumato.local.collection.series import Difference, Series
     from sfumato.local.collection.suspicions import Suspicion
     from sfumato.local.interactive.conductor import Conductor
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "sfumato.accounting.shuffling": ("shuffled",),
     "sfumato.bounds.minimax": ("certify_local",),
-    "sfumato.local.choosing": ("Choice", "choose", "choose_mean", "rank", "rank_means"),
+    "sfumato.local.choosing": ("Choice", "choose", "choose_mean", "choose_yes_no", "rank", "rank_means"),
     "sfumato.local.client": (
         "Budget", "Client", "Device", "Randomized", "SystemBits", "decode_batch", "encode_batch", "join", "randomized",
     ),
@@ -88,6 +89,7 @@ _HOMES = {
     "sfumato.local.collection.estimates": ("Estimate", "load_estimate"),
     "sfumato.local.collection.feeds": ("add_file",),
     "sfumato.local.collection.keys": ("Key", "new_key"),
+    "sfumato.local.collection.preview": ("preview",),
     "sfumato.local.interactive.conductor": ("Conductor",),
     "sfumato.local.interactive.finding": ("Finding",),
     "sfumato.local.interactive.inquiry": ("Asked", "Inquiry"),
@@ -174,6 +176,7 @@ __all__ = [
     "certify_local",
     "choose",
     "choose_mean",
+    "choose_yes_no",
     "collect",
     "conducted",
     "decode_batch",
@@ -186,6 +189,7 @@ __all__ = [
     "mutual_information",
     "new_key",
     "optimal_channel",
+    "preview",
     "randomized",
     "rank",
     "rank_means",

@@ -1,155 +1,81 @@
-"""Mechanisms, one file a theorem."""
+"""Mechanisms, one file a theorem; a module is imported when one of its names is first used."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.deferred import Listed
 from sfumato.errors import SchemaError
-from sfumato.mechanisms.components.noisy_covariance import NoisyCovariance
-from sfumato.mechanisms.components.subspace_iteration import SubspaceIteration
-from sfumato.mechanisms.functions.chosen_bandwidth import ChosenBandwidth
-from sfumato.mechanisms.functions.fitted_process import FittedProcess
-from sfumato.mechanisms.functions.process import Coefficients, Process
-from sfumato.mechanisms.functions.spectral_ball import SpectralBall
-from sfumato.mechanisms.functions.spectral_laplace import SpectralLaplace
-from sfumato.mechanisms.geometry.nim import NIM
-from sfumato.mechanisms.geometry.noise_body import NoiseBody
-from sfumato.mechanisms.geometry.parity_cube import ParityCube
 from sfumato.mechanisms.mechanism import Mechanism
-from sfumato.mechanisms.noise.additive import Vector
-from sfumato.mechanisms.noise.continual_counting import ContinualCounting
-from sfumato.mechanisms.noise.discrete_gaussian import DiscreteGaussian
-from sfumato.mechanisms.noise.elliptic_gaussian import EllipticGaussian
-from sfumato.mechanisms.noise.finite_channel import FiniteChannel
-from sfumato.mechanisms.noise.gaussian import Gaussian
-from sfumato.mechanisms.noise.laplace import Laplace
-from sfumato.mechanisms.noise.public import Public
-from sfumato.mechanisms.noise.randomized_response import RandomizedResponse
-from sfumato.mechanisms.noise.staircase import Staircase
-from sfumato.mechanisms.noise.strategy import Strategy
-from sfumato.mechanisms.noise.sum_zero import SumZero
-from sfumato.mechanisms.noise.truncated_laplace import TruncatedLaplace
-from sfumato.mechanisms.sanitized import Sanitization
-from sfumato.mechanisms.selection.bracketed_quantiles import BracketedQuantiles
-from sfumato.mechanisms.selection.counted_keys import CountedKeys
-from sfumato.mechanisms.selection.discovered_keys import DiscoveredKeys
-from sfumato.mechanisms.selection.exponential import Exponential
-from sfumato.mechanisms.selection.key_discovery import KeyDiscovery
-from sfumato.mechanisms.selection.key_selection import KeySelection
-from sfumato.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from sfumato.mechanisms.selection.recursive_quantiles import RecursiveQuantiles
-from sfumato.mechanisms.selection.sorted_counts import SortedCounts
-from sfumato.mechanisms.selection.threshold_database import ThresholdDatabase
-from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
-from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
-from sfumato.mechanisms.synthetic.net import Net
-from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
-from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
-from sfumato.mechanisms.synthetic.small_database import SmallDatabase
-from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
-from sfumato.mechanisms.synthetic.workload.mechanism import WorkloadSynthesis
-
-__all__ = [
-    "MECHANISMS",
-    "NIM",
-    "BracketedQuantiles",
-    "ChosenBandwidth",
-    "Coefficients",
-    "ContinualCounting",
-    "CountedKeys",
-    "DiscoveredKeys",
-    "DiscreteGaussian",
-    "EllipticGaussian",
-    "Exponential",
-    "FiniteChannel",
-    "FittedProcess",
-    "Gaussian",
-    "JoinedSynthesis",
-    "KeyDiscovery",
-    "KeySelection",
-    "Laplace",
-    "MarginalSynthesis",
-    "Mechanism",
-    "Net",
-    "NoiseBody",
-    "NoisyCovariance",
-    "NumericSynthesis",
-    "ParityCube",
-    "PermuteAndFlip",
-    "PersonSynthesis",
-    "Process",
-    "Public",
-    "RandomizedResponse",
-    "RecursiveQuantiles",
-    "Sanitization",
-    "SmallDatabase",
-    "SortedCounts",
-    "SpectralBall",
-    "SpectralLaplace",
-    "Staircase",
-    "Strategy",
-    "SubspaceIteration",
-    "SumZero",
-    "ThresholdDatabase",
-    "Trigonometric",
-    "TruncatedLaplace",
-    "Vector",
-    "WorkloadSynthesis",
-    "joined",
-    "listed",
-    "mechanism_from",
-    "steps",
-]
 
 IN_TURN = "in-turn"  # mechanisms that run one after the other are stored by their parts
 
-# The stored name of each mechanism that a release may name; a name never changes its meaning.
-MECHANISMS: dict[str, type[Mechanism]] = {
-    "laplace": Laplace,
-    "staircase": Staircase,
-    "truncated-laplace": TruncatedLaplace,
-    "gaussian": Gaussian,
-    "discrete-gaussian": DiscreteGaussian,
-    "public": Public,
-    "exponential": Exponential,
-    "permute-and-flip": PermuteAndFlip,
-    "sorted-counts": SortedCounts,
-    "recursive-quantiles": RecursiveQuantiles,
-    "bracketed-quantiles": BracketedQuantiles,
-    "key-discovery": KeyDiscovery,
-    "key-selection": KeySelection,
-    "counted-keys": CountedKeys,
-    IN_TURN: DiscoveredKeys,
-    "strategy": Strategy,
-    "continual-counting": ContinualCounting,
-    "elliptic-gaussian": EllipticGaussian,
-    "noise-body": NoiseBody,
-    "nim": NIM,
-    "noisy-covariance": NoisyCovariance,
-    "subspace-iteration": SubspaceIteration,
-    "threshold-database": ThresholdDatabase,
-    "process": Process,
-    "fitted-process": FittedProcess,
-    "chosen-bandwidth": ChosenBandwidth,
-    "spectral-laplace": SpectralLaplace,
-    "marginal-synthesis": MarginalSynthesis,
-    "smooth-synthesis": NumericSynthesis,
-    "joined-synthesis": JoinedSynthesis,
-    "person-synthesis": PersonSynthesis,
-    "workload-synthesis": WorkloadSynthesis,
-    "sanitization": Sanitization,
-    "trigonometric": Trigonometric,
-    "small-database": SmallDatabase,
-    "net": Net,
-    "spectral-ball": SpectralBall,
-    "sum-zero": SumZero,
-    "parity-cube": ParityCube,
-}
+# The stored name of each mechanism that a release may name, and where it is; a name never changes its meaning.
+MECHANISMS: Listed[type[Mechanism]] = Listed(
+    __name__,
+    {
+        "laplace": "noise.laplace:Laplace",
+        "staircase": "noise.staircase:Staircase",
+        "truncated-laplace": "noise.truncated_laplace:TruncatedLaplace",
+        "gaussian": "noise.gaussian:Gaussian",
+        "discrete-gaussian": "noise.discrete_gaussian:DiscreteGaussian",
+        "public": "noise.public:Public",
+        "exponential": "selection.exponential:Exponential",
+        "permute-and-flip": "selection.permute_and_flip:PermuteAndFlip",
+        "sorted-counts": "selection.sorted_counts:SortedCounts",
+        "recursive-quantiles": "selection.recursive_quantiles:RecursiveQuantiles",
+        "bracketed-quantiles": "selection.bracketed_quantiles:BracketedQuantiles",
+        "key-discovery": "selection.key_discovery:KeyDiscovery",
+        "key-selection": "selection.key_selection:KeySelection",
+        "counted-keys": "selection.counted_keys:CountedKeys",
+        IN_TURN: "selection.discovered_keys:DiscoveredKeys",
+        "strategy": "noise.strategy:Strategy",
+        "continual-counting": "noise.continual_counting:ContinualCounting",
+        "elliptic-gaussian": "noise.elliptic_gaussian:EllipticGaussian",
+        "noise-body": "geometry.noise_body:NoiseBody",
+        "nim": "geometry.nim:NIM",
+        "noisy-covariance": "components.noisy_covariance:NoisyCovariance",
+        "subspace-iteration": "components.subspace_iteration:SubspaceIteration",
+        "threshold-database": "selection.threshold_database:ThresholdDatabase",
+        "process": "functions.process:Process",
+        "fitted-process": "functions.fitted_process:FittedProcess",
+        "chosen-bandwidth": "functions.chosen_bandwidth:ChosenBandwidth",
+        "spectral-laplace": "functions.spectral_laplace:SpectralLaplace",
+        "marginal-synthesis": "synthetic.marginals.mechanism:MarginalSynthesis",
+        "smooth-synthesis": "synthetic.numeric:NumericSynthesis",
+        "joined-synthesis": "synthetic.joined:JoinedSynthesis",
+        "person-synthesis": "synthetic.persons.mechanism:PersonSynthesis",
+        "workload-synthesis": "synthetic.workload.mechanism:WorkloadSynthesis",
+        "sanitization": "sanitized:Sanitization",
+        "trigonometric": "synthetic.trigonometric:Trigonometric",
+        "small-database": "synthetic.small_database:SmallDatabase",
+        "net": "synthetic.net:Net",
+        "spectral-ball": "functions.spectral_ball:SpectralBall",
+        "sum-zero": "noise.sum_zero:SumZero",
+        "parity-cube": "geometry.parity_cube:ParityCube",
+    },
+)
+_NAMES: Listed[Any] = MECHANISMS.by_name(
+    "functions.process:Coefficients",
+    "noise.additive:Vector",
+    "noise.finite_channel:FiniteChannel",
+    "noise.randomized_response:RandomizedResponse",
+)
+
+__all__ = ["MECHANISMS", "Mechanism", "joined", "listed", "mechanism_from", "steps", *_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    return _NAMES.attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def mechanism_from(record: Mapping[str, Any], question: Any) -> Mechanism:
     """The mechanism of a question that `to_record` described, from the closed list."""
     kind = record.get("type")
-    if kind not in MECHANISMS:
+    if not isinstance(kind, str) or kind not in MECHANISMS:
         raise SchemaError(f"unknown mechanism {kind!r:.40}; known are {', '.join(MECHANISMS)}")
     return MECHANISMS[kind].from_record(question, record)
 

@@ -16,17 +16,18 @@ from pydantic import (
     model_validator,
 )
 
-from sfumato.plans.places import must_be_connection, must_be_place
+from sfumato.addresses import SERVERS
+from sfumato.plans.places import KEPT, must_be_connection, must_be_files, must_be_paths, must_be_place, must_be_variable
 from sfumato.privacy.guarantees import Guarantee, guarantee_of
 from sfumato.privacy.parts import must_be_positive
 from sfumato.queries import Query
 from sfumato.queries.declared import must_have_program
-from sfumato.queries.kinds import grouped
+from sfumato.queries.kinds import is_grouped
 from sfumato.queries.query import must_be_known
 
 __all__ = [
-    "FORMAT", "FORMER", "Amount", "BudgetSection", "Document", "LedgerSection", "PeopleSection", "PersonSection",
-    "ReleaseSection", "TableSection",
+    "FORMAT", "FORMER", "Amount", "AnalystSection", "BudgetSection", "Document", "LedgerSection", "PeopleSection",
+    "PersonSection", "ReleaseSection", "ServiceSection", "TableSection",
 ]  # fmt: skip
 
 FORMAT = "sfumato-plan/2"
@@ -41,6 +42,7 @@ PAID = (
     "name",
     "mechanism",
     "adding_up",
+    "description",
 )  # what is said of a release beside its question
 COMPOSED = ("share", "ratio", "difference", "correlation")  # kinds asked by groups with parts of their own
 SHARED = ("query", *PAID, "by", "where", "per_person")  # what a release of any kind may have
@@ -49,7 +51,7 @@ SHARED = ("query", *PAID, "by", "where", "per_person")  # what a release of any 
 class Section(BaseModel):
     """A part of the document; unknown names in it are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def _number(value: object) -> object:
@@ -60,6 +62,9 @@ def _number(value: object) -> object:
 
 Number = Annotated[float, BeforeValidator(_number)]
 Text = Annotated[str, Field(min_length=1)]
+
+
+Paths = Annotated[tuple[Text, ...], BeforeValidator(must_be_paths)]
 
 
 class PersonSection(Section):
@@ -75,13 +80,14 @@ class TableSection(Section):
     engine: Literal["spark", "postgres"] | None = None
     table: Text | None = None
     connection: Text | None = Field(default=None, validate_default=True)
-    path: Text | None = Field(default=None, validate_default=True)
+    path: Paths | None = Field(default=None, validate_default=True)
     unit: Literal["row"] | PersonSection
     dataset: Text | None = None
     adjacency: Text = "add-remove"
     size: StrictInt | None = None
     version: Text | None = None
     quoted_lines: StrictBool = False
+    keep: Text | None = None
 
     @field_validator("connection")
     @classmethod
@@ -92,9 +98,11 @@ class TableSection(Section):
 
     @field_validator("path")
     @classmethod
-    def _placed(cls, path: str | None, info: ValidationInfo) -> str | None:
-        held = (info.data.get(name) for name in ("engine", "table", "connection"))
-        must_be_place(path, *held)
+    def _placed(cls, path: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        engine, table, connection = (info.data.get(name) for name in ("engine", "table", "connection"))
+        if path is not None and len(path) > 1:
+            must_be_files(path, engine, table)
+        must_be_place(None if path is None else path[0], engine, table, connection)
         return path
 
 
@@ -133,9 +141,35 @@ class BudgetSection(Amount):
 
 
 class LedgerSection(Section):
-    """Where charges are kept."""
+    """Where charges are kept: a file, or a server whose address an environment variable holds."""
 
-    path: Text
+    path: Text | None = None
+    connection: Text | None = None
+
+    @model_validator(mode="after")
+    def _either(self) -> LedgerSection:
+        if (self.path is None) == (self.connection is None):
+            raise ValueError('says where charges are kept: path = "FILE", or, of a server, connection = "NAME"')
+        if self.path is not None and self.path.startswith(SERVERS):
+            raise ValueError(f"path is the address of a server: write {KEPT}")
+        if self.connection is not None:
+            must_be_variable(self.connection)
+        return self
+
+
+class ServiceSection(Section):
+    """How the service answers."""
+
+    tick: Number = 1.0
+    rate: Number = 20.0
+    audit: Text | None = None
+
+
+class AnalystSection(Section):
+    """Who may ask, and for how much; or watch over the service."""
+
+    budget: Amount | None = None
+    role: Literal["analyst", "steward"] = "analyst"
 
 
 class WeightSection(Section):
@@ -156,6 +190,7 @@ class ReleaseSection(Section):
     name: Text | None = None
     mechanism: Text | None = None
     adding_up: StrictBool = False
+    description: Text | None = None
     column: Text | None = None
     by: object = None
     where: Text | dict[str, Any] | None = None
@@ -173,7 +208,7 @@ class ReleaseSection(Section):
         if not isinstance(record, dict) or not isinstance(kind := record.get("query"), str):
             return record
         must_be_known(kind)  # before the parts that another kind would have
-        if kind == "workload" or (kind in grouped() and kind not in COMPOSED):
+        if kind == "workload" or (is_grouped(kind) and kind not in COMPOSED):
             return record  # whose parts are all named above
         details = {name: value for name, value in record.items() if name not in SHARED}
         return {name: value for name, value in record.items() if name not in details} | {"details": details}
@@ -203,6 +238,8 @@ class Document(Section):
     """The whole document."""
 
     format: Literal["sfumato-plan/1", "sfumato-plan/2"]
+    title: Text | None = None
+    note: Text | None = None
     table: TableSection
     columns: dict[str, dict[str, Any]]
     budget: BudgetSection
@@ -211,6 +248,8 @@ class Document(Section):
     allow: list[Text] = Field(default_factory=list)
     people: PeopleSection | None = None
     attributes: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    service: ServiceSection = ServiceSection()
+    analysts: dict[str, AnalystSection] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _people_have_attributes(self) -> Document:
@@ -229,9 +268,15 @@ class Document(Section):
                 raise ValueError(f"people is not known in {FORMER}; write format = {FORMAT!r}")
             if any("from" in described for described in self.columns.values()):
                 raise ValueError(f"derived columns (from) are not known in {FORMER}; write format = {FORMAT!r}")
+            if self.analysts or self.service != ServiceSection() or (self.ledger and self.ledger.connection):
+                raise ValueError(f"analysts, service and servers of ledgers are not known in {FORMER}")
+            if self.title or self.note or any(release.description for release in self.release):
+                raise ValueError(f"title, note and description are not known in {FORMER}; write format = {FORMAT!r}")
             if self.allow:
                 raise ValueError(f"allow is not known in {FORMER}; write format = {FORMAT!r}")
-            for name in ("version", "quoted_lines", "engine"):
+            if self.table.path is not None and len(self.table.path) > 1:
+                raise ValueError(f"a list of paths is not known in {FORMER}; write format = {FORMAT!r}")
+            for name in ("version", "quoted_lines", "engine", "keep"):
                 if getattr(self.table, name):
                     raise ValueError(f"table.{name} is not known in {FORMER}; write format = {FORMAT!r}")
             if any(release.mechanism for release in self.release):

@@ -14,7 +14,7 @@ from typing import cast
 
 from sfumato.answers.frames import write_csv
 from sfumato.errors import ParameterError
-from sfumato.ledger import Ledger, LedgerLike
+from sfumato.ledger import LedgerLike
 from sfumato.ledger.offers import Offer
 from sfumato.plans.joint import parts
 from sfumato.plans.outlook import Outlook, opened, opened_table
@@ -88,7 +88,8 @@ def carried_out(
                 with writing(directory, KEPT), whole(directory / f"{names[len(releases)]}.csv", PUBLISHED) as draft:
                     write_csv(cast(Release, shown).adding_up(), draft)  # the plan was checked: rows are counted
             releases.append(shown)
-    ledger: LedgerLike = Ledger.existing(plan.ledger) if session is None else session.ledger
+    ledger = plan.ledger.existing() if session is None else session.ledger
+    assert ledger is not None  # it holds what was carried out
     return Carried(
         tuple(releases), tuple(contents), tuple(names), ledger, offer, seen.is_new, unchanged, together
     )  # fmt: skip

@@ -10,11 +10,13 @@ from pydantic import BaseModel
 
 from sfumato.plans.document import (
     Amount,
+    AnalystSection,
     BudgetSection,
     Document,
     LedgerSection,
     PersonSection,
     ReleaseSection,
+    ServiceSection,
     TableSection,
 )
 
@@ -69,8 +71,8 @@ _WANTED = {
 }
 
 
-def mistake(detail: dict[str, Any], record: Mapping[str, Any]) -> str:
-    """One finding of the validator, in words."""
+def mistake(detail: dict[str, Any], record: Mapping[str, Any], whole: type[BaseModel] = Document) -> str:
+    """One finding of the validator about a whole plan, or about a part that was sent by itself, in words."""
     path, kind = tuple(detail["loc"]), detail["type"]
     place = _place(path, record)
     last = place.replace(", ", ".").split(".")[-1]
@@ -78,12 +80,14 @@ def mistake(detail: dict[str, Any], record: Mapping[str, Any]) -> str:
         fix = _FIXES.get(place, f"add {last} = ...")
         return f"{place} is missing; {fix}"
     if kind == "extra_forbidden":
-        known = ", ".join(_known(path))
+        known = ", ".join(_known(path, whole))
         return f"{place} is not known here; known are {known}"
     if kind == "value_error":
-        return f"{place} {detail['ctx']['error']}"
+        return f"{place} {detail['ctx']['error']}".lstrip()
     if place in _FIXES:
         return f"{place} cannot be read; {_FIXES[place]}"
+    if last == "spend" and isinstance(detail["input"], int | float):
+        return f"{place} says no kind of privacy; write spend = {{ epsilon = {detail['input']} }}"
     wanted = _WANTED.get(kind, "has the wrong form")
     if kind == "literal_error":
         wanted = f"must be {detail['ctx']['expected']}"
@@ -103,13 +107,13 @@ def unpaid(record: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _known(path: tuple[Any, ...]) -> list[str]:
+def _known(path: tuple[Any, ...], whole: type[BaseModel]) -> list[str]:
     models: dict[str, type[BaseModel]] = {
         "table": TableSection, "budget": BudgetSection, "ledger": LedgerSection, "release": ReleaseSection,
-        "spend": Amount, "unit": PersonSection, "total": Amount,
+        "spend": Amount, "unit": PersonSection, "total": Amount, "service": ServiceSection, "analysts": AnalystSection,
     }  # fmt: skip
     named = [part for part in path[:-1] if part in models]
-    fields = (models[named[-1]] if named else Document).model_fields
+    fields = (models[named[-1]] if named else whole).model_fields
     return [name for name in fields if name != "details"]  # gathered from the rest, not written
 
 

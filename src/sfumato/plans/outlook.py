@@ -6,27 +6,27 @@ What the ledger holds already is found by its digest alone, without planning it 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoError
-from sfumato.ledger import Ledger, LedgerLike, Stored
-from sfumato.ledger.contents import must_have_room
+from sfumato.ledger import LedgerLike, Stored
 from sfumato.ledger.names import TOGETHER, kept_title, lost_words
 from sfumato.ledger.offers import Offer, offer
 from sfumato.ledger.protocol import in_words
 from sfumato.ledger.rules import added
 from sfumato.ledger.terms import Terms
+from sfumato.numeric import shown_up
 from sfumato.plans.joint import members_of
 from sfumato.plans.plan import Plan, PlannedRelease
 from sfumato.plans.spends import resolved
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query
 from sfumato.release.recognition import identity_of, must_be_storable
-from sfumato.storage import free_bytes
 
 if TYPE_CHECKING:
     from sfumato.accuracy.division import Division
@@ -60,6 +60,9 @@ class Outlook:
     division: Division | None = None  # of the budget over the releases that name no spend
     lost: tuple[str, ...] = ()  # charged before and never stored
     asked: frozenset[str] = frozenset()  # the names of the plan's own releases, also of those measured together
+    descriptions: Mapping[str, str] = field(
+        default_factory=dict
+    )  # for readers, by the names of the plan's own releases
     paid: frozenset[str] = frozenset()  # of those that are not stored: paid for before, in a batch or a series
 
     @property
@@ -89,13 +92,14 @@ def outlook(plan: Plan) -> Outlook:
     schema = plan.schema
     terms = Terms(schema.dataset, schema.adjacency, schema.unit, plan.budget)  # refuses what no ledger could open with
     must_be_storable(schema)
-    is_new = not plan.ledger.exists()
-    if is_new and not plan.ledger.parent.is_dir():
-        raise LedgerError(f"ledger {plan.ledger} cannot be created: its directory does not exist; create it first")
-    ledger = None if is_new else _ledger(plan)
+    ledger = _ledger(plan)
+    is_new = ledger is None
+    if is_new:
+        plan.ledger.must_be_possible()
     named = tuple(replace(one, name=kept_title(ledger, one.name, schema.version)) for one in plan.releases)
     whole = frozenset(new.name for one, new in zip(plan.releases, named, strict=True) if one.name in plan.adding_up)
     plan, asked = replace(plan, releases=named, adding_up=whole), frozenset(one.name for one in named)
+    descriptions = {one.name: one.description for one in named if one.description is not None}
     plan, division = resolved(plan, ledger, terms if ledger is None else ledger.terms)
     stored: dict[str, Stored] = {}
     orders: dict[str, Order] = {}
@@ -128,6 +132,7 @@ def outlook(plan: Plan) -> Outlook:
         division,
         tuple(lost),
         asked,
+        descriptions,
         frozenset(orders) - {one.title for one in fresh},
     )
 
@@ -167,10 +172,25 @@ def fit(plan: Plan, seen: Outlook) -> None:
     """Refuse a plan that does not fit, before anything of it is charged."""
     if seen.refused is not None:
         raise BudgetExceeded(
-            f"{plan.path}: the plan does not fit its budget: in all it would reach {seen.after!r}, and release "
-            f"{seen.refused!r} is the first that does not fit; the budget is {plan.budget!r}, of which {seen.before!r} "
-            f"is spent; nothing was charged.  {_advice(seen, seen.refused)}{lost_words(seen.lost)}"
+            f"{plan.path}: the plan does not fit its budget: {_sum(seen)}, and release {seen.refused!r} is the first "
+            f"that does not fit; nothing was charged.  {_advice(seen, seen.refused)}{lost_words(seen.lost)}"
         )
+
+
+def _sum(seen: Outlook) -> str:
+    """What is spent and what the new releases would cost, against the budget, rounded up."""
+    charged = [one.claim.parts() for name, one in seen.orders.items() if name not in seen.paid]
+    names = seen.plan.budget.parts()
+    alone = ""
+    if all(parts.keys() <= names.keys() for parts in charged):
+        sums = {name: math.fsum(parts.get(name, 0.0) for parts in charged) for name in names}
+        alone = f"its new releases cost {_amounts(sums)} one by one; "
+    spent = f"{_amounts(seen.before.parts())} is spent"
+    return f"{alone}{spent}; in all that would be {_amounts(seen.after.parts())} of {_amounts(names)}"
+
+
+def _amounts(parts: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {shown_up(amount, 4)}" for name, amount in parts.items() if amount) or "nothing"
 
 
 def _advice(seen: Outlook, refused: str) -> str:
@@ -196,15 +216,15 @@ def standing(plan: Plan, claim: Guarantee) -> Standing:
     terms = Terms(schema.dataset, schema.adjacency, schema.unit, plan.budget)
     cost = terms.filter.amounts(claim)
     total, first, left = terms.nothing, None, plan.budget
-    if plan.ledger.exists():
-        ledger = _ledger(plan)
+    ledger = _ledger(plan)
+    if ledger is not None:
         (total, first), left = ledger.totals(), ledger.remaining()
-    return Standing(terms.filter.admits(added(total, cost), first or (cost if any(cost) else None)), left)
+    return Standing(terms.filter.admits(added(total, cost), first), left)
 
 
 def must_be_chargeable(plan: Plan, query: Query, spend: Guarantee, name: str | None = None) -> None:
     """Refuse, while there is no ledger yet, what could not be charged to a new one: so that none is left behind."""
-    if plan.ledger.exists():
+    if _ledger(plan) is not None:
         return
     from sfumato.orders import order
 
@@ -221,9 +241,8 @@ def opened(plan: Plan, table: Table | None = None) -> Session:
     from sfumato.session import Session
 
     source = opened_table(plan) if table is None else table
-    if plan.ledger.parent.is_dir():
-        must_have_room(str(plan.ledger), free_bytes(plan.ledger.parent))
-    return Session(source, budget=plan.budget, ledger=plan.ledger, allow=plan.allow)
+    plan.ledger.must_have_room()
+    return Session(source, budget=plan.budget, ledger=plan.ledger.address, allow=plan.allow)
 
 
 def opened_table(plan: Plan) -> Table:
@@ -233,14 +252,15 @@ def opened_table(plan: Plan) -> Table:
 
     try:
         source, people = located(plan.table), None if plan.people is None else located(plan.people)
-        return read(source, schema=plan.schema, table=plan.table.name_within, people=people)
+        return read(source, schema=plan.schema, table=plan.table.name_within, people=people, keep=plan.keep)
     except SfumatoError as error:
         raise SchemaError(f"{plan.path}: table: {error}") from None
 
 
 def must_know(plan: Plan, files: Iterable[Path], way_on: str = "give another --out") -> None:
     """Refuse to spend from a ledger that lacks what lies published where the new files would go."""
-    heads = {entry.hash for entry in _ledger(plan).entries()} if plan.ledger.exists() else set()
+    ledger = _ledger(plan)
+    heads = set() if ledger is None else {entry.hash for entry in ledger.entries()}
     for file in sorted(files):
         place = _provenance(file)
         if place.get("dataset") == plan.schema.dataset and place.get("head") not in heads:
@@ -267,13 +287,15 @@ def _provenance(file: Path) -> Mapping[str, Any]:
     return place if isinstance(place, Mapping) else {}
 
 
-def _ledger(plan: Plan) -> Ledger:
-    ledger, schema = Ledger.existing(plan.ledger), plan.schema
-    ledger.terms.must_match(schema.dataset, schema.adjacency, schema.unit, plan.budget)
+def _ledger(plan: Plan) -> LedgerLike | None:
+    """The ledger of a plan, where there is one, bound to what the plan declares."""
+    ledger, schema = plan.ledger.existing(), plan.schema
+    if ledger is not None:
+        ledger.terms.must_match(schema.dataset, schema.adjacency, schema.unit, plan.budget)
     return ledger
 
 
-def _found(plan: Plan, one: PlannedRelease, ledger: Ledger | None) -> tuple[str, Stored | None]:
+def _found(plan: Plan, one: PlannedRelease, ledger: LedgerLike | None) -> tuple[str, Stored | None]:
     """The digest of a release in its ledger, and what that holds of it; its name for something else is refused."""
     identity = identity_of(one.query, plan.schema, one.paid, one.mechanism)
     if ledger is None:

@@ -7,14 +7,24 @@ which the plan names.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato import arguments
 from sfumato.addresses import SERVERS, holds_secret
 from sfumato.errors import SchemaError
 
-__all__ = ["Place", "must_be_connection", "must_be_place", "placed"]
+__all__ = [
+    "KEPT",
+    "Place",
+    "listed",
+    "must_be_connection",
+    "must_be_files",
+    "must_be_paths",
+    "must_be_place",
+    "must_be_variable",
+    "placed",
+]
 
 KEPT = 'connection = "NAME", where the environment variable NAME holds the address of the server'
 VERSION = "{version}"
@@ -29,6 +39,12 @@ class Place:
     table: str | None = None
     engine: str | None = None  # "spark", "postgres", or DuckDB within this process
     connection: str | None = None  # the environment variable that holds a server's address
+    others: tuple[Path, ...] = ()  # further files of the same table
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that is read of this machine."""
+        return (self.path, *self.others) if isinstance(self.path, Path) else ()
 
     @property
     def file(self) -> Path | None:
@@ -43,12 +59,15 @@ class Place:
     @property
     def words(self) -> str:
         """Where it is, in a few words."""
+        several = f" and {len(self.others)} more" if self.others else ""
         named = " in ".join(str(one) for one in (self.table if self.engine else None, self.path) if one is not None)
+        named += several
         return named if self.engine is None else f"{named} on {self.engine}"
 
-    def to_record(self, folder: Path, parts: tuple[str, ...] = PARTS) -> dict[str, str]:
+    def to_record(self, folder: Path, parts: tuple[str, ...] = PARTS) -> dict[str, str | list[str]]:
         """As a plan in that folder says it."""
-        path = Path(os.path.relpath(self.path, folder)).as_posix() if isinstance(self.path, Path) else self.path
+        listed = [Path(os.path.relpath(one, folder)).as_posix() for one in self.files]
+        path = self.path if isinstance(self.path, str) else listed if self.others else listed[0] if listed else None
         said = {"engine": self.engine, "connection": self.connection, "path": path, "table": self.table}
         return {name: value for name in parts if (value := said[name]) is not None}
 
@@ -67,10 +86,37 @@ def placed(
     return Place(whole, named, engine, connection)
 
 
+def listed(folder: Path, paths: tuple[str, ...], version: str | None) -> Place:
+    """The place that several paths of files say, each as `placed` reads it."""
+    first, *others = (placed(folder, path, None, None, None, version) for path in paths)
+    return replace(first, others=tuple(file for one in others for file in one.files))
+
+
+def must_be_paths(paths: object) -> object:
+    """One path, or several that are files; each a text."""
+    several = [paths] if isinstance(paths, str) else paths
+    if not isinstance(several, list | tuple) or not several or not all(isinstance(one, str) and one for one in several):
+        raise ValueError('is a text, such as "people.parquet", or a list of texts that name files of the same columns')
+    return tuple(several)
+
+
+def must_be_files(paths: tuple[str, ...], engine: str | None, table: str | None) -> None:
+    """Refuse a list of what is no file, or of files that another engine would read."""
+    if engine is not None or table is not None:
+        raise ValueError("is a list of files, which stands alone: leave out engine and table, or name a folder")
+    if any("://" in path for path in paths):
+        raise ValueError("is a list of files of this machine; of an object store name the folder that holds them")
+
+
 def must_be_connection(connection: str, engine: str | None) -> None:
     """Refuse what names no environment variable, such as an address itself."""
     if engine != "postgres":
         raise ValueError('stands beside engine = "postgres"; Spark finds its cluster by its own configuration')
+    must_be_variable(connection)
+
+
+def must_be_variable(connection: str) -> None:
+    """Refuse what cannot be the name of an environment variable."""
     if not (connection.isascii() and connection.replace("_", "").isalnum() and not connection[0].isdigit()):
         raise ValueError(f"is the name of an environment variable, never an address or a password: {KEPT}")
 

@@ -6,10 +6,9 @@ Reading a plan finds every mistake that is public, names the place, and touches 
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,10 @@ from sfumato.plans.document import (
     ReleaseSection,
     TableSection,
 )
+from sfumato.plans.ledgers import LedgerPlace
 from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen, unpaid
-from sfumato.plans.places import Place, placed
+from sfumato.plans.places import Place, listed, placed
+from sfumato.plans.service import Service, service_of
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
@@ -42,7 +43,7 @@ from sfumato.visible import visible
 
 LEVEL = 0.95  # of targets, unless another is said
 
-__all__ = ["Plan", "PlannedRelease", "read_document", "read_plan", "write_plan"]
+__all__ = ["LEVEL", "Plan", "PlannedRelease", "read_document", "read_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class PlannedRelease:
     level: float = 0.95
     weight: float = 1.0
     members: tuple[tuple[str, Query], ...] = ()  # the releases that are measured together as this one
+    description: str | None = None  # for readers of the report
 
     @property
     def priced(self) -> str:
@@ -84,13 +86,18 @@ class Plan(Shown):
     table: Place
     schema: Schema
     budget: Guarantee
-    ledger: Path
+    ledger: LedgerPlace
     allow: frozenset[str]
     releases: tuple[PlannedRelease, ...]
     split: bool = False  # whether releases without a spend share in the budget
     total: Guarantee | None = None  # what all of them may cost together, where that is not the budget
+    keep: Path | None = None  # the folder for what was counted in each of several files
     people: Place | None = None  # the table of people, where the other one holds events
     adding_up: frozenset[str] = frozenset()  # the releases that are also written as whole numbers that add up
+    one_place: bool = False  # whether every version is read from the same place
+    title: str | None = None  # of the report
+    note: str | None = None
+    service: Service = field(default_factory=Service)  # who may ask over the network, and how it answers
 
     def __repr__(self) -> str:
         return f"Plan({str(self.path)!r}: {len(self.releases)} releases of {self.schema.dataset!r}, {self.budget!r})"
@@ -106,12 +113,22 @@ class Plan(Shown):
         }
         return Card(visible(str(self.path)), facts, ("release", "question", "spend"), rows)
 
+    @property
+    def same_for_all(self) -> str | None:
+        """That every version reads the same table, where that is so."""
+        if not self.one_place or self.schema.version is None:
+            return None
+        return (
+            f"version {self.schema.version}: the path has no {{version}}, so that every version of this plan reads "
+            f"{visible(self.table.words)} as it is then"
+        )
+
     def must_publish(self) -> None:
         """Refuse a plan that has no releases, where these are wanted."""
         if not self.releases:
             raise SchemaError(
                 f"{self.path}: release is missing; add at least one [[release]] with query and spend (a plan without "
-                "any is enough for sfumato synthesize, sanitize, extent and check)"
+                "any is enough for sfumato serve, sql, synthesize, sanitize, extent and check)"
             )
 
     def release(self, name: str) -> PlannedRelease:
@@ -156,53 +173,13 @@ def _of_version(record: dict[str, Any], version: str) -> dict[str, Any]:
     return {**record, "table": {**table, "version": version}} if isinstance(table, dict) else record
 
 
-def write_plan(plan: Plan, path: str | Path) -> Path:
-    """Write a plan as JSON; its paths become relative to the new file."""
-    place = Path(path)
-    schema = plan.schema.to_record()
-    unit = schema["unit"] or "row"
-    named = ("dataset", "version", "adjacency", "size", "quoted_lines")
-    kept: dict[str, Any] = {name: schema[name] for name in named if name in schema}
-    table: dict[str, Any] = {**kept, "unit": unit}
-    people = {} if plan.people is None else plan.people.to_record(place.parent, ("path", "table"))
-    held = {name: schema["columns"][name] for name in plan.schema.people} if people else {}
-    record: dict[str, Any] = {
-        "format": FORMAT,
-        "table": plan.table.to_record(place.parent) | table,
-        "columns": {name: space for name, space in schema["columns"].items() if name not in held}
-        | schema.get("derived", {}),
-        **({"people": people, "attributes": held} if people else {}),
-        "budget": plan.budget.parts() | _shared(plan),
-        **({"allow": sorted(plan.allow)} if plan.allow else {}),
-        "ledger": {"path": os.path.relpath(plan.ledger, place.parent)},
-        "release": [_release_record(release, release.name in plan.adding_up) for release in plan.releases],
-    }
-    place.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return place
-
-
-def _shared(plan: Plan) -> dict[str, object]:
-    total = {} if plan.total is None else {"total": plan.total.parts()}
-    return {"split": "auto", **total} if plan.split else {}
-
-
-def _release_record(release: PlannedRelease, adding_up: bool) -> dict[str, object]:
-    asked = release.query.to_record()
-    share = {"column": asked["weight"], "share": release.weight} if "weight" in asked else release.weight
-    said = {
-        "mechanism": release.mechanism,
-        "within": release.within,
-        "level": None if release.level == LEVEL else release.level,
-        "weight": None if release.weight == 1 else share,
-        "spend": None if release.spend is None else release.spend.parts(),
-        "adding_up": adding_up or None,
-    }
-    given = {name: value for name, value in said.items() if value is not None}
-    return {"name": release.name, **asked, **given}
-
-
 def read_document(place: Path, what: str, way: str) -> Any:
     """What a TOML or JSON file holds; `what` it is called where it cannot be read, and the `way` to have one."""
+    if what == "plan" and place.suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb") and place.exists():
+        names = " --header" if place.suffix.lower() in (".csv", ".tsv") else ""
+        raise SchemaError(
+            f"{place} is a table, not a plan; write its plan with: sfumato draft {place}{names} --out PLAN.toml"
+        )
     try:
         text = place.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -240,26 +217,49 @@ def _checked(place: Path, document: Document) -> Plan:
     total = None if document.budget.total is None else _at(place, "budget.total", document.budget.total.guarantee)
     if total is not None and (document.budget.split is None or total.names() != budget.names()):
         raise SchemaError(f'{place}: budget.total stands beside split = "auto", and is of the same kind as the budget')
-    table, kept = document.table, document.ledger.path if document.ledger else f"{schema.dataset}.ledger"
+    table = document.table
     return Plan(
         path=place,
         table=_at(place, "table.path", lambda: _place(place, table, schema.version)),
         schema=schema,
         budget=budget,
-        ledger=_at(place, "ledger.path", lambda: arguments.path("path", place.parent / kept)),
+        ledger=_at(place, "ledger.path", lambda: _ledger(place, document, schema.dataset)),
         allow=allow,
         releases=tuple(releases),
         split=document.budget.split is not None,
         total=total,
+        keep=None if table.keep is None else _at(place, "table.keep", lambda: _kept(place, table)),
         people=None
         if document.people is None
         else _at(place, "people.path", lambda held=document.people: _people(place, held, table, schema.version)),
         adding_up=frozenset(adding_up),
+        one_place=not any("{version}" in part for part in (*(table.path or ()), table.table or "")),
+        title=document.title,
+        note=document.note,
+        service=_at(place, "the service", lambda: service_of(document, place.parent, schema.dataset, budget)),
     )
 
 
+def _ledger(place: Path, document: Document, dataset: str) -> LedgerPlace:
+    said = document.ledger
+    if said is not None and said.connection is not None:
+        return LedgerPlace(dataset, None, said.connection)
+    kept = f"{dataset}.ledger" if said is None or said.path is None else said.path
+    return LedgerPlace(dataset, arguments.path("path", place.parent / kept))
+
+
+def _kept(place: Path, table: TableSection) -> Path:
+    """The folder for what was counted in the files of a table."""
+    if table.engine is not None:
+        raise SchemaError("keep is for Parquet files that DuckDB reads; leave it out beside an engine")
+    return arguments.path("keep", place.parent / str(table.keep))
+
+
 def _place(place: Path, table: TableSection, version: str | None) -> Place:
-    return placed(place.parent, table.path, table.table, table.engine, table.connection, version)
+    if table.path is not None and len(table.path) > 1:
+        return listed(place.parent, table.path, version)
+    path = None if table.path is None else table.path[0]
+    return placed(place.parent, path, table.table, table.engine, table.connection, version)
 
 
 def _people(place: Path, people: PeopleSection, table: TableSection, version: str | None) -> Place:
@@ -290,7 +290,9 @@ def _release(
             "so beside no spend and no within"
         )
     name = versioned(described.name or question.name, schema.version)
-    return PlannedRelease(name, query, spend, described.mechanism, within, level, weight)
+    return PlannedRelease(
+        name, query, spend, described.mechanism, within, level, weight, description=described.description
+    )
 
 
 def _target(within: object, question: Question, level: float) -> float | str | None:
@@ -333,9 +335,11 @@ def _schema(place: Path, document: Document) -> Schema:
 def _dataset(table: TableSection) -> str:
     if table.path is None or table.engine == "postgres":
         raise SchemaError("the table is no file, whose name it could have: say dataset = ..., a name for its ledger")
-    if "{version}" in table.path:
+    if len(table.path) > 1:
+        raise SchemaError("the path is a list of files, whose names are no dataset's: say dataset = ...")
+    if "{version}" in table.path[0]:
         raise SchemaError("the path holds {version}, so that each version is another file: say dataset = ...")
-    return named_after(Path(table.path))
+    return named_after(Path(table.path[0]))
 
 
 def _must_have_bounds(place: Path, name: str, described: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.accuracy.again import kept_spend
 from sfumato.errors import SfumatoError
-from sfumato.ledger import Ledger
+from sfumato.ledger import LedgerLike
 from sfumato.ledger.names import is_lost
 from sfumato.ledger.terms import Terms
 from sfumato.plans.joint import taken
@@ -29,7 +29,7 @@ __all__ = ["resolved"]
 GAIN = 0.97  # releases are measured together where that lowers the worst error, or what they take, at least so far
 
 
-def resolved(plan: Plan, ledger: Ledger | None, terms: Terms) -> tuple[Plan, Division | None]:
+def resolved(plan: Plan, ledger: LedgerLike | None, terms: Terms) -> tuple[Plan, Division | None]:
     """The plan with a spend for each release, and how its budget was divided where it was.
 
     Releases that were, or will be, measured together stand as one in the place of the first of them.
@@ -52,7 +52,7 @@ def _each_once(releases: Iterable[PlannedRelease]) -> list[PlannedRelease]:
     return list({one.name: one for one in releases}.values())
 
 
-def _targeted(number: int, one: PlannedRelease, plan: Plan, ledger: Ledger | None) -> PlannedRelease:
+def _targeted(number: int, one: PlannedRelease, plan: Plan, ledger: LedgerLike | None) -> PlannedRelease:
     """A release with the least spend for its target, where it has one."""
     if one.within is None:
         return one
@@ -68,14 +68,14 @@ def _targeted(number: int, one: PlannedRelease, plan: Plan, ledger: Ledger | Non
     return replace(one, spend=settled.spend)
 
 
-def _kept(one: PlannedRelease, plan: Plan, ledger: Ledger | None) -> PlannedRelease:
+def _kept(one: PlannedRelease, plan: Plan, ledger: LedgerLike | None) -> PlannedRelease:
     """A release with the spend that its ledger knows it by, if it does."""
     known = None if ledger is None else ledger.known(one.name)
     return replace(one, spend=kept_spend(one.name, bind(one.query, plan.schema), one.mechanism, known))
 
 
 def _divided(
-    plan: Plan, releases: list[PlannedRelease], sharing: list[PlannedRelease], ledger: Ledger | None, terms: Terms
+    plan: Plan, releases: list[PlannedRelease], sharing: list[PlannedRelease], ledger: LedgerLike | None, terms: Terms
 ) -> tuple[Division, dict[str, PlannedRelease]]:
     """The division of what is left, and the groups that are measured together, by the names of their members."""
     from sfumato.accuracy.division import Claimant, Purse, divided

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sfumato.arguments import choice
 from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Approximate, Claim, Concentrated, Pure
 from sfumato.privacy.parameters import probability
@@ -21,10 +22,9 @@ def convert(claim: Claim, to: str, delta: float | None = None) -> Claim:
     >>> round(convert(Pure(1.0), "concentrated").rho, 6)
     0.462117
     """
+    choice("to", to, ("pure", "approximate", "concentrated"))
     if to == "approximate":
         return _approximate(claim, 0.0 if delta is None else probability("delta", delta, zero=True))
-    if to not in ("pure", "concentrated"):
-        raise ParameterError(f"to must be pure, approximate or concentrated, got {to!r}")
     if delta is not None:
         raise ParameterError(f"a {to} claim has no delta; leave it out, or ask for an approximate one")
     amount = claim.pure_epsilon if to == "pure" else claim.concentrated_rho

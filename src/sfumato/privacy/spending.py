@@ -11,8 +11,9 @@ from sfumato.errors import ParameterError
 from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_of
 from sfumato.privacy.parts import must_be_positive
 
-__all__ = ["Spending", "guarantee_like", "spending_of"]
+__all__ = ["Spend", "Spending", "amount_in", "guarantee_like", "kind_in", "spending_of"]
 
+Spend = Guarantee | type[Guarantee] | None  # a kind, or nothing, only beside a target
 SHARE_OF_DELTA = 10  # a release takes one part in so many of the budget's delta, unless it is said
 
 
@@ -71,3 +72,18 @@ def spending_of(spend: object, budget: Guarantee) -> Spending:
 def _with_delta(kind: Guarantee, budget: Guarantee) -> Guarantee:
     delta = budget.parts().get("delta")
     return kind if delta is None else kind.with_parts({"delta": delta / SHARE_OF_DELTA})
+
+
+def amount_in(spend: object) -> Guarantee | None:
+    """The amount, if it is one."""
+    return spend if isinstance(spend, Guarantee) else None
+
+
+def kind_in(spend: object) -> type[Guarantee] | None:
+    """The kind, if it is one.
+
+    >>> from sfumato.privacy.guarantees import Pure
+    >>> kind_in(Pure), kind_in(Pure(1.0)), kind_in(None)
+    (<class 'sfumato.privacy.guarantees.Pure'>, None, None)
+    """
+    return spend if isinstance(spend, type) and issubclass(spend, Guarantee) else None

@@ -110,9 +110,9 @@ class Counts(Tallies):
 
     @property
     def measure(self) -> str:
-        """Rows, or people where each counts once in a cell."""
+        """Rows, or people where each counts once in a cell, or has one row that counts."""
         unit = self.schema.unit
-        return "people" if isinstance(unit, Person) and unit.groups is not None and unit.rows == 1 else "rows"
+        return "people" if isinstance(unit, Person) and unit.rows == 1 else "rows"
 
     @property
     def body(self) -> Simplex:

@@ -148,5 +148,5 @@ def a_kind(kind: str) -> str:
 def needed_column(kind: str, column: object) -> None:
     """Refuse a question about no column."""
     if column is None or (isinstance(column, str) and not column):
-        raise ParameterError(f"{a_kind(kind)} needs the column it is about")
+        raise ParameterError(f"{a_kind(kind)} needs the column it is about; give column, in the shell --column")
     arguments.text("column", column)

@@ -169,7 +169,7 @@ def _bind(grouping: Grouping, schema: Schema) -> Key:
 def _bind_bins(grouping: Bins, schema: Schema) -> Key:
     space = schema.space(grouping.column)
     if not numeric(space):
-        raise SchemaError(f"bins({grouping.column!r}) needs a numeric column")
+        raise SchemaError(f"bins({grouping.column!r}) needs a numeric column; group by {grouping.column!r} itself")
     lattice, edges = space.lattice, [space.number(edge) for edge in grouping.edges]
     if grouping.count is not None and grouping.count > lattice.width:
         raise SchemaError(f"bins({grouping.column!r}) has bins narrower than the column's step; ask for fewer")
@@ -178,7 +178,8 @@ def _bind_bins(grouping: Bins, schema: Schema) -> Key:
     starts = tuple(math.ceil(exact(edge, "edge") / lattice.step) for edge in edges[:-1])
     if starts[0] > lattice.low or math.floor(exact(edges[-1], "edge") / lattice.step) < lattice.high:
         low, high = _edge(space, lattice.low_value), _edge(space, lattice.high_value)
-        raise SchemaError(f"bins({grouping.column!r}) must cover the column's bounds {low} to {high}")
+        bounds = f"the column's bounds {low} to {high}"
+        raise SchemaError(f"bins({grouping.column!r}) must cover {bounds}: begin and end there")
     if any(a >= b for a, b in itertools.pairwise(starts)):
         raise SchemaError(f"bins({grouping.column!r}) has bins narrower than the column's step")
     texts = [f"[{_edge(space, a)}, {_edge(space, b)})" for a, b in itertools.pairwise(edges)]

@@ -115,8 +115,8 @@ def _reason(tree: Tree) -> str:
         if len(bare) == 2:
             return f"a text that is compared stands between quotes: {bare[0].text} == '{bare[1].text}'"
         return (
-            "a condition compares a column with a constant; for a number that is computed, declare a derived column "
-            "(`derived=`, in a plan `from`)"
+            "a condition compares a column with a constant; a name that is no plain word stands between backticks, as "
+            "in `first name`; for a number that is computed, declare a derived column (`derived=`, in a plan `from`)"
         )
     if isinstance(tree, Call) and tree.function == "in":
         return "in takes a list of constants such as ['CA', 'NY'], or a column of sets: 'chess' in hobbies"

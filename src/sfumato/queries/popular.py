@@ -82,7 +82,7 @@ class Popular(Bound):
 
     def __post_init__(self) -> None:
         if self.k > len(self.items):
-            raise ParameterError(f"k={self.k} is more than the {len(self.items)} declared items")
+            raise ParameterError(f"k={self.k} is more than the {len(self.items)} declared items; ask for fewer")
 
     @property
     def details(self) -> TopDetails:
@@ -101,8 +101,9 @@ class Popular(Bound):
         space = self.schema.space(self.details.column)
         if space.items is not None:
             return space.items
+        stated = f"{self.details.column!r} is {type(space).__name__}"
         raise UnsupportedQuery(
-            f"popular items need a column of sets or categories; {self.details.column!r} is {type(space).__name__}"
+            f"popular items need a column of sets or categories; {stated}: count numbers by bins, or ask for quantiles"
         )
 
     @property

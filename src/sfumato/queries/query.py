@@ -80,6 +80,17 @@ class Query:
         column: str | None = self.details.to_record().get("column")
         return column
 
+    @property
+    def incomparable(self) -> str | None:
+        """Why releases of several versions of a table are not to be compared, and what to do; None where they are."""
+        if self.details.to_record().get("bandwidth") != "private":
+            return None
+        return (
+            'not comparable from version to version: bandwidth = "private" is chosen anew for each, so that they are '
+            "smoothed differently; for the next ones give the bandwidth of the first release as a number, which is "
+            "public now"
+        )
+
     def where(self, wanted: Predicate | str) -> Query:
         """The same question about the rows where a condition holds; conditions accumulate."""
         extra = condition(wanted) if isinstance(wanted, str) else wanted

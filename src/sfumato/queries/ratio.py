@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.deferred import Module
+from sfumato.numeric import normal_point
 from sfumato.queries.vector import Bounds, Noise
 from sfumato.sampling import DiscreteLaplace, RoundedNormal, TruncatedLaplace
 
 __all__ = ["ratio_interval"]
 
-special = Module("scipy.special")
 
 Floats = npt.NDArray[np.float64]
 HALVINGS = 32
@@ -56,7 +55,7 @@ def _end(center: Floats, total: Floats, noise: Noise, beta: float, side: float) 
 def _kept(p: Floats, gap: Floats, noise: Noise, beta: float) -> Any:
     """Whether gap <= q(p): for Laplace noise, whether the tail at the gap is still above beta."""
     if isinstance(noise, RoundedNormal):
-        return gap <= -special.ndtri(beta / 2) * noise.sigma * np.hypot(p, 1 - p) + 0.5
+        return gap <= normal_point(beta / 2) * noise.sigma * np.hypot(p, 1 - p) + 0.5
     if isinstance(noise, DiscreteLaplace):
         return _laplace_pair_tail(np.minimum(p, 1 - p), np.maximum(gap - 1.0, 0.0) / noise.scale) >= beta
     if isinstance(noise, TruncatedLaplace):

@@ -54,8 +54,7 @@ class Synthetic:
     workload: tuple[Query, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.good_for not in GOOD_FOR:
-            raise ParameterError(f"good_for must be one of {', '.join(GOOD_FOR)}, got {self.good_for!r}")
+        arguments.choice("good_for", self.good_for, GOOD_FOR)
         if self.workload and self.good_for == "smooth":
             raise ParameterError("a table for a workload also measures marginals; leave good_for at 'both'")
         if self.workload and self.person is not None:

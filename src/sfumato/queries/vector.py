@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -183,6 +183,7 @@ class VectorQuestion(Bound, ABC):
         """One estimate a cell, with its interval."""
         noise, order = mechanism.noise, "axis" if self.cells.keys and self.cells.keys[0].starts is not None else "size"
 
+        @lru_cache(maxsize=4)  # a release is shown, stored and stated at one level
         def ends(beta: float, joint: bool) -> Bounds:
             cells = self.cells.count or 1
             tied = joint and self.total_is_public  # noise of sum zero: the union of the cells' tails
@@ -235,7 +236,10 @@ def numeric_space(query: Query, schema: Schema) -> Numeric:
     space = schema.space(query.column or "")
     if not numeric(space):
         asked = "quantiles need" if query.kind == "quantiles" else f"{a_kind(query.kind)} needs"
-        raise UnsupportedQuery(f"{asked} a numeric column; {query.column!r} is declared as {type(space).__name__}")
+        fix = f"count its values with count().by({query.column!r}), or ask about a column of numbers"
+        raise UnsupportedQuery(
+            f"{asked} a numeric column; {query.column!r} is declared as {type(space).__name__}: {fix}"
+        )
     return space
 
 

@@ -14,13 +14,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.deferred import Module
+from sfumato.numeric import normal_point
 from sfumato.queries.vector import Noise
 from sfumato.sampling import DiscreteLaplace, RoundedNormal, TruncatedLaplace
 
 __all__ = ["weighted_quantile"]
 
-special = Module("scipy.special")
 
 Floats = npt.NDArray[np.float64]
 APART = 1.01  # the least ratio of two weights
@@ -33,7 +32,7 @@ def weighted_quantile(weights: Floats, noise: Noise, beta: float) -> Floats:
     sizes = np.abs(weights)
     total = sizes.sum(axis=1)
     if isinstance(noise, RoundedNormal):
-        return np.asarray(-special.ndtri(beta / 2) * noise.sigma * np.sqrt((sizes**2).sum(axis=1)) + total / 2)
+        return np.asarray(normal_point(beta / 2) * noise.sigma * np.sqrt((sizes**2).sum(axis=1)) + total / 2)
     if isinstance(noise, DiscreteLaplace):
         return np.asarray(noise.scale * _laplace_quantile(_drawn_apart(sizes), beta) + total)
     apart = np.asarray(total * float(noise.quantile(beta / weights.shape[1])))

@@ -1,7 +1,7 @@
 """Mechanisms, bounds and a laboratory on plain arrays: for those who study mechanisms rather than publish tables.
 
 Everything here takes numbers and matrices, names its randomness (`seeded(1)` or `secure()`), and returns values with
-their guarantee, error and certificate.  Names are loaded when first used.  The guide is docs/guide/reference.md.
+their guarantee, error and certificate.  Names are loaded when first used.  The guide is docs/research/alone.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from sfumato.reference import calculators
     from sfumato.reference.bound import Bound, certify
     from sfumato.reference.calibrated import Calibrated, Outcome
-    from sfumato.reference.comparing import Citation, cite, compare
+    from sfumato.reference.citing import Citation, cite
+    from sfumato.reference.comparing import compare
     from sfumato.reference.consistency import least_squares, maximum_entropy, nonnegative
     from sfumato.reference.databases import net, small_database, smooth
     from sfumato.reference.functions import gaussian_process
@@ -49,7 +50,8 @@ _HOMES = {
     "sfumato.randomness": ("secure", "seeded"),
     "sfumato.reference.bound": ("Bound", "certify"),
     "sfumato.reference.calibrated": ("Calibrated", "Outcome"),
-    "sfumato.reference.comparing": ("Citation", "cite", "compare"),
+    "sfumato.reference.citing": ("Citation", "cite"),
+    "sfumato.reference.comparing": ("compare",),
     "sfumato.reference.consistency": ("least_squares", "maximum_entropy", "nonnegative"),
     "sfumato.reference.databases": ("net", "small_database", "smooth"),
     "sfumato.reference.functions": ("gaussian_process",),

@@ -10,7 +10,7 @@ from sfumato.answers.certificate import Certificate, NoBoundKnown
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.reference.calibrated import Measured
-from sfumato.reference.real_vectors import order_of
+from sfumato.reference.moments import order_of
 
 __all__ = ["Bound", "certify"]
 
@@ -19,7 +19,8 @@ __all__ = ["Bound", "certify"]
 class Bound:
     """E ||error||^power >= value on the worst input, for every mechanism of a class that meets `guarantee`.
 
-    `name` says where it comes from, `among` which class it speaks about.
+    `name` says where it comes from, `among` which class it speaks about.  Where more than the guarantee makes the
+    class, `setting` names it in a word, such as "metric" or "local": only mechanisms with that `setting` are compared.
 
     >>> from sfumato.privacy.guarantees import Pure
     >>> Bound(4.0, Pure(1.0), "mine", "pure mechanisms", power=2).root
@@ -33,6 +34,7 @@ class Bound:
     power: float = 1.0
     norm: str | float = "l2"
     worst: str = "table"
+    setting: str = ""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and self.value > 0):
@@ -61,8 +63,9 @@ class Bound:
 def certify(mechanism: Measured, *bounds: Bound) -> Certificate | NoBoundKnown:
     """The certificate of a mechanism by the bound that leaves the least room.
 
-    A mechanism is anything with `guarantee()` and `moment(power, norm)`.  An error below a bound is a contradiction,
-    and raises `BoundBroken`: the claim, the stated error or the bound is false.
+    A mechanism is anything with `guarantee()` and `moment(power, norm)`, and an attribute `setting` if its class is a
+    narrower one.  An error below a bound is a contradiction, and raises `BoundBroken`: the claim, the stated error or
+    the bound is false, or the mechanism is not of the class that the bound is about.
     """
     if not bounds:
         return NoBoundKnown("none was given")
@@ -74,6 +77,12 @@ def certify(mechanism: Measured, *bounds: Bound) -> Certificate | NoBoundKnown:
             raise UnsupportedQuery(
                 f"the bound {bound.name!r} speaks about mechanisms that meet {bound.guarantee!r}, the mechanism claims "
                 f"{claim!r}; state the bound for its claim"
+            )
+        if bound.setting not in ("", getattr(mechanism, "setting", "")):
+            raise UnsupportedQuery(
+                f"the bound {bound.name!r} is about {bound.among}, and the mechanism does not say that it is one of "
+                f"them: give it the attribute setting = {bound.setting!r} if it is; otherwise take a bound about every "
+                "mechanism with its claim, such as those of sf.bounds.staircase for a sum"
             )
         achieved = mechanism.moment(bound.power, bound.norm) ** (1 / bound.power)
         found.append(Certificate(achieved, bound.root, bound.measure, bound.name, bound.among, bound.worst))

@@ -85,10 +85,18 @@ class Calibrated(Generic[Data, Value]):
         return self.mechanism.error(beta)
 
     def moment(self, power: float = 1.0, norm: str | float = "l2") -> float:
-        """E ||error||^power in a norm: "l1", "l2", "linf" or a number of at least 1."""
+        """E ||error||^power in a norm: "l1", "l2", "linf" or a number of at least 1.
+
+        Where no formula is known it is an upper limit: the mean of simulated draws + 4 standard errors.
+        """
         if self.moments is None:
             raise UnsupportedQuery(f"the error of {self.name} depends on the data, so it has no moments to state")
         return self.moments(power, norm)
+
+    @property
+    def setting(self) -> str:
+        """The narrower class that the mechanism belongs to, such as "metric"; empty if none."""
+        return str(getattr(self.mechanism, "setting", ""))
 
     @property
     def certificate(self) -> Certificate | NoBoundKnown:

@@ -35,6 +35,8 @@ def small_database(
 ) -> Calibrated[npt.ArrayLike, Whole]:
     """The exponential mechanism over all databases of `rows` rows; `release` takes a histogram and gives one.
 
+    Proof: docs/proofs/synthesis-net.md.
+
     All databases are enumerated up to a million; beyond, a walk of `steps` steps, whose claim assumes `mixing`.
     """
     asked = CountingMatrix("queries", np.asarray(queries), rows=arguments.whole("rows", rows), steps=steps)
@@ -43,7 +45,10 @@ def small_database(
 
 
 def net(queries: npt.ArrayLike, candidates: npt.ArrayLike, target: Guarantee) -> Calibrated[npt.ArrayLike, Whole]:
-    """The net mechanism: one of the given histograms of equal size, chosen by its worst counting query."""
+    """The net mechanism: one of the given histograms of equal size, chosen by its worst counting query.
+
+    Proof: docs/proofs/synthesis-net.md.
+    """
     asked = CountingMatrix("queries", np.asarray(queries), candidates=np.asarray(candidates))
     mechanism = Net.calibrate(asked, target)
     return Calibrated("net mechanism", mechanism, mechanism.release, lambda: UNKNOWN)
@@ -68,6 +73,8 @@ class SmoothPoints:
 
 def smooth(columns: int, rows: int, target: Guarantee) -> Calibrated[npt.ArrayLike, Fitted]:
     """Synthetic points for smooth queries; `release` takes `rows` points of [-1, 1]^columns, a public number of them.
+
+    Proof: docs/proofs/synthesis-smooth.md.
 
     The value has `points`, `weights`, and `answers(values)` for queries by their values at the points.
     """

@@ -23,6 +23,8 @@ NO_BOUND = NoBoundKnown("none is proven here for functions with a kernel of one'
 def gaussian_process(kernel: Kernel, norm: float, target: Guarantee) -> Calibrated[Function, ReleasedPath]:
     """A function plus one path of the Gaussian process with this kernel, shown wherever it is asked.
 
+    Proof: docs/proofs/process_path.md.
+
     `norm` is by how much one unit moves the function in the reproducing space of the kernel, as
     `density_sensitivity` says for kernel densities.  `release` takes the function; ask the value `at(points, rng)`,
     and `close()` it when done.

@@ -70,6 +70,8 @@ class Radii:
 def knorm(matrix: npt.ArrayLike, epsilon: float) -> Calibrated[npt.ArrayLike, Reals]:
     """The K-norm mechanism: noise shaped like the sensitivity body itself.
 
+    Proof: docs/proofs/real_vectors.md.
+
     >>> knorm([[1, 1], [1, -1]], 0.5).guarantee()
     Pure(epsilon=0.5, assumptions=['real-arithmetic'])
     """
@@ -78,7 +80,10 @@ def knorm(matrix: npt.ArrayLike, epsilon: float) -> Calibrated[npt.ArrayLike, Re
 
 
 def laplace(matrix: npt.ArrayLike, epsilon: float) -> Calibrated[npt.ArrayLike, Reals]:
-    """The Laplace mechanism: independent noise on the answers, scaled to the largest column's l1 norm."""
+    """The Laplace mechanism: independent noise on the answers, scaled to the largest column's l1 norm.
+
+    Proof: docs/proofs/real_vectors.md.
+    """
     columns = _matrix(matrix)
     return _body("Laplace mechanism", columns, CrossPolytope(len(columns), _reach(columns, 1)), epsilon)
 
@@ -87,6 +92,8 @@ def noise_body(
     matrix: npt.ArrayLike, epsilon: float, body: str | npt.ArrayLike = "cube"
 ) -> Calibrated[npt.ArrayLike, Reals]:
     """Noise shaped like another body around the columns: "cube", "cross-polytope", "ball", or an ellipsoid.
+
+    Proof: docs/proofs/real_vectors.md.
 
     An ellipsoid is given by a positive definite matrix A, {z : z^T A^-1 z <= 1}, or by "least" for that of the least
     mean square; a body that does not reach all columns is enlarged until it does.
@@ -97,14 +104,19 @@ def noise_body(
 
 
 def nim(matrix: npt.ArrayLike, epsilon: float, share: str = "optimized") -> Calibrated[npt.ArrayLike, Reals]:
-    """The recursive mechanism NIM: K-norm noise level by level; `share` of the budget as in `NIM.calibrate`."""
+    """The recursive mechanism NIM: K-norm noise level by level; `share` of the budget as in `NIM.calibrate`.
+
+    Proof: docs/proofs/real_vectors.md.
+    """
     columns, step = _whole(_matrix(matrix))
     levels = NIM.calibrate(Columns("query", columns), Pure(arguments.number("epsilon", epsilon)), share=share)
     return _calibrated("NIM", columns * step, RealLevels(levels, step), epsilon)
 
 
 def volume_radius(matrix: npt.ArrayLike, confidence: float = 0.999, draws: int = 1500) -> Radii:
-    """The radius of the ball with the volume of the sensitivity body: exact in few dimensions, else enclosed.
+    """The radius of the ball with the volume of the sensitivity body: exact up to 4 dimensions, else enclosed.
+
+    Proof: docs/proofs/bounds-volume.md, docs/proofs/bounds-santalo.md.
 
     >>> found = volume_radius(np.eye(3))
     >>> round(found.lower, 6) == round(found.upper, 6), found.confidence
@@ -121,11 +133,12 @@ def volume_radius(matrix: npt.ArrayLike, confidence: float = 0.999, draws: int =
 def volume_bound(matrix: npt.ArrayLike, epsilon: float, power: int = 1, confidence: float = 0.999) -> Bound:
     """VolLB and GVolLB of document 000 with their constants: the larger of the whole body's and its projections'.
 
-    The class is that of metric privacy on real vectors.  It holds with this confidence where a volume is simulated.
+    The class is that of metric privacy on real vectors, `setting` "metric": noise whose loss is bounded for neighbors
+    alone, such as a staircase, may stay below it (`sf.bounds.unit_step`).  It holds with this confidence where a volume
+    is simulated [HardtTalwar2010].  Proof: docs/proofs/bounds-metric.md, docs/proofs/bounds-projections.md.
     """
     columns, claim = _matrix(matrix), Pure(arguments.number("epsilon", epsilon))
-    if power not in (1, 2):
-        raise ParameterError(f"power must be 1 (mean error) or 2 (mean square), got {power!r}")
+    arguments.whole("power", power, 1, 2)  # of the mean error, or of the mean square
     d = len(columns)
     radius = volume_radius_below(columns, confidence)
     whole = metric_mean_norm if power == 1 else metric_mean_square
@@ -135,7 +148,7 @@ def volume_bound(matrix: npt.ArrayLike, epsilon: float, power: int = 1, confiden
         split = parts(columns, epsilon, 1.0)[0]
         value, name = max((value, name), (split, "volumes of projections"))
     name = name if radius.is_exact else f"{name}, {100 * confidence:g} % confidence"
-    return Bound(value, claim, name, METRIC, power=float(power), worst="vector")
+    return Bound(value, claim, name, METRIC, power=float(power), worst="vector", setting="metric")
 
 
 def factorization_norm(matrix: npt.ArrayLike, kind: str = "frobenius") -> tuple[float, float]:
@@ -144,6 +157,7 @@ def factorization_norm(matrix: npt.ArrayLike, kind: str = "frobenius") -> tuple[
     "frobenius" is min ||L||_F max_i ||r_i||_2 over F = L R, r_i the columns of R: times the noise of one count it is
     the root of the total mean square of the best Gaussian matrix mechanism.  "nuclear" is the sum of the singular
     values over the root of the number of columns, which is never above it.
+    Proof: docs/proofs/factorization.md, docs/proofs/bounds-linear.md.
     """
     columns = _matrix(matrix)
     if kind == "frobenius":
@@ -156,7 +170,10 @@ def factorization_norm(matrix: npt.ArrayLike, kind: str = "frobenius") -> tuple[
 
 
 def isotropy(matrix: npt.ArrayLike) -> Isotropy:
-    """How round the sensitivity body is, its covariance and volume simulated from a fixed seed."""
+    """How round the sensitivity body is, its covariance and volume simulated from a fixed seed.
+
+    Proof: docs/proofs/bounds-isotropy.md.
+    """
     columns = _matrix(matrix)
     draws, d = accuracy_draws(Hull(columns)), len(columns)
     covariance = draws.T @ draws / len(draws) / ((d + 1) * (d + 2))
@@ -247,7 +264,8 @@ def _shape(columns: Reals, body: str | npt.ArrayLike) -> Body:
         if body == "ball":
             return Ellipsoid(_reach(columns, 2) ** 2 * np.eye(d))
         if body == "least":
-            return Ellipsoid(least_ellipsoid(columns).shape)
+            found = least_ellipsoid(columns).shape
+            return Ellipsoid((found + found.T) / 2)  # but for rounding it is symmetric
         raise ParameterError(f"body must be cube, cross-polytope, ball, least or a matrix, got {body!r:.40}")
     shape = np.asarray(body, dtype=np.float64)
     if shape.shape != (d, d):

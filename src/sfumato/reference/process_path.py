@@ -66,6 +66,8 @@ class FunctionQuery:
 class ProcessPath:
     """sigma times one path of the query's kernel; the claim is concentrated unless `epsilon` is given.
 
+    Proof: docs/proofs/process_path.md.
+
     >>> from sfumato.sampling.processes.kernels import Gaussian
     >>> ProcessPath(FunctionQuery("curve", Gaussian(1.0), 1.5), sigma=3.0).guarantee()
     Concentrated(rho=0.125, assumptions=['real-arithmetic'])

@@ -8,8 +8,8 @@ K-norm noise of a projected query [HardtTalwar2010].
 Guarantee.   Pure epsilon s t for vectors x, y with ||x - y||_1 <= t, t any positive number, s the largest gauge of a
 column, rounded up; for levels the largest cost of a column, times t.  Proof: docs/proofs/real_vectors.md.
 
-Accuracy.    E ||Z||^p = Gamma(d + 1 + p) / (epsilon^p Gamma(d + 1)) E ||u||^p, u uniform on B; simulated from a fixed
-seed and rounded up by four standard errors.
+Accuracy.    E ||Z||^p = Gamma(d + 1 + p) / (epsilon^p Gamma(d + 1)) E ||u||^p, u uniform on B: a formula for some
+bodies and norms (reference/moments.py), else an upper limit: mean + 4 standard errors of draws from a fixed seed.
 
 Assumes.     `real-arithmetic`, since x and Z are floating-point numbers; `mixing` if Z is drawn by a walk.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,18 +31,23 @@ from sfumato.mechanisms.geometry.nim import NIM
 from sfumato.numeric import ceil_float
 from sfumato.privacy.guarantees import Pure
 from sfumato.randomness import Rng
+from sfumato.reference.moments import body_moment, simulated_moment
 from sfumato.sampling.bodies import Body, Hull, knorm, sampler
-from sfumato.sampling.bodies.body import ORDERS, body_noise
+from sfumato.sampling.bodies.body import body_noise
 from sfumato.sampling.bodies.lattice import SURE, TAIL, accuracy_draws
 
-__all__ = ["RealBody", "RealLevels", "RealNoise", "order_of", "real_answer", "simulated_moment"]
+__all__ = ["RealBody", "RealLevels", "RealNoise", "real_answer"]
 
 Reals = npt.NDArray[np.float64]
-STANDARD_ERRORS = 4  # by which a simulated moment is rounded up, so that a certificate may rest on it
 
 
 class RealNoise(Protocol):
-    """Continuous noise on the answers to a linear query of a real vector."""
+    """Continuous noise on the answers to a linear query of a real vector.
+
+    `setting` says that the loss is at most epsilon times every l1 distance, whole or not.
+    """
+
+    setting: ClassVar[str]
 
     def guarantee(self, distance: float = 1.0) -> Pure:
         """What one release costs between vectors at an l1 distance."""
@@ -51,7 +56,7 @@ class RealNoise(Protocol):
         """The largest coordinate error, exceeded with probability at most `beta`."""
 
     def moment(self, power: float = 1.0, norm: str | float = "l2") -> float:
-        """E ||Z||^power, simulated and rounded up."""
+        """E ||Z||^power, or an upper limit of it."""
 
     def release(self, answer: Reals, rng: Rng) -> Reals:
         """The answer plus noise."""
@@ -61,10 +66,13 @@ class RealNoise(Protocol):
 class RealBody:
     """Noise with density exp(-epsilon ||z||_body) on matrix @ x.
 
+    Proof: docs/proofs/real_vectors.md.
+
     >>> RealBody(np.eye(2), Hull(np.eye(2)), 0.5).guarantee(distance=16)
     Pure(epsilon=8.0, assumptions=['real-arithmetic'])
     """
 
+    setting: ClassVar[str] = "metric"
     matrix: Reals
     body: Body
     epsilon: float
@@ -96,8 +104,8 @@ class RealBody:
         return _largest(self._draws(), beta)
 
     def moment(self, power: float = 1.0, norm: str | float = "l2") -> float:
-        """E ||Z||^power, simulated and rounded up."""
-        return simulated_moment(self._draws(), power, norm)
+        """E ||Z||^power: a formula where there is one, else an upper limit: a simulated mean + 4 standard errors."""
+        return body_moment(self.body, self.epsilon, power, norm)
 
     def release(self, answer: Reals, rng: Rng) -> Reals:
         """Add the noise; a walk starts anew.  `answer` is matrix @ x, exact and secret."""
@@ -111,8 +119,12 @@ class RealBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RealLevels:
-    """The levels of a NIM on real vectors; `step` is what one of its lattice units stands for."""
+    """The levels of a NIM on real vectors; `step` is what one of its lattice units stands for.
 
+    Proof: docs/proofs/real_vectors.md.
+    """
+
+    setting: ClassVar[str] = "metric"
     levels: NIM
     step: float = 1.0
 
@@ -126,7 +138,7 @@ class RealLevels:
         return _largest(self._draws(), beta)
 
     def moment(self, power: float = 1.0, norm: str | float = "l2") -> float:
-        """E ||Z||^power, simulated and rounded up."""
+        """An upper limit of E ||Z||^power: a simulated mean + 4 standard errors."""
         return simulated_moment(self._draws(), power, norm)
 
     def release(self, answer: Reals, rng: Rng) -> Reals:
@@ -146,29 +158,6 @@ def real_answer(matrix: Reals, x: npt.ArrayLike) -> Reals:
     if values.shape != (matrix.shape[1],):
         raise ParameterError(f"x must have {matrix.shape[1]} entries, one a column of the matrix, got {values.shape}")
     return np.asarray(matrix @ values)
-
-
-def order_of(norm: str | float) -> float:
-    """The order of a norm: of a name, or the number itself.
-
-    >>> order_of("linf"), order_of(3)
-    (inf, 3.0)
-    """
-    if isinstance(norm, str):
-        if norm not in ORDERS:
-            raise ParameterError(f"norm must be one of {', '.join(ORDERS)}, or a number of at least 1, got {norm!r}")
-        return ORDERS[norm]
-    if not norm >= 1:
-        raise ParameterError(f"norm must be one of {', '.join(ORDERS)}, or a number of at least 1, got {norm!r}")
-    return float(norm)
-
-
-def simulated_moment(draws: Reals, power: float, norm: str | float) -> float:
-    """The mean of ||z||^power over the rows, and four standard errors."""
-    if not (math.isfinite(power) and power > 0):
-        raise ParameterError(f"power must be finite and positive, got {power!r}")
-    values = np.linalg.norm(draws, ord=order_of(norm), axis=1) ** power
-    return float(values.mean() + STANDARD_ERRORS * values.std() / math.sqrt(len(values)))
 
 
 def _largest(draws: Reals, beta: float) -> float:

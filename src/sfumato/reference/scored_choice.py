@@ -15,9 +15,10 @@ Assumes.     Nothing beyond random bits: rounded scores are whole numbers and th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,8 @@ from sfumato.sampling import permute_and_flip as flip
 
 __all__ = ["ScoredChoice", "exponential", "permute_and_flip"]
 
+Scores = npt.ArrayLike | Mapping[Any, float]  # in the order of the candidates, or by their names
+
 FINE = 1000  # steps in the sensitivity, unless another step is asked for
 LARGEST = 2**40  # steps: scores beyond count as this far from zero
 LAWS: dict[str, Callable[[npt.NDArray[np.int64], float, Rng], int]] = {"exponential": choose, "permute-and-flip": flip}
@@ -43,6 +46,8 @@ NO_BOUND = NoBoundKnown("none is proven here for selection")
 @dataclass(frozen=True, slots=True)
 class ScoredChoice:
     """A choice among `candidates` by whole scores in units of `step`, at a rate, by one of the two laws.
+
+    Proof: docs/proofs/scored_choice.md.
 
     >>> ScoredChoice(3, 1.0, 2, 0.25, "exponential").guarantee()
     Pure(epsilon=0.5)
@@ -56,8 +61,7 @@ class ScoredChoice:
 
     def __post_init__(self) -> None:
         checked_rate(self.rate)
-        if self.law not in LAWS:
-            raise ParameterError(f"law must be one of {', '.join(LAWS)}, got {self.law!r:.40}")
+        arguments.choice("law", self.law, LAWS)
 
     def guarantee(self, distance: int = 1) -> Pure:
         """What one choice costs between inputs `distance` units apart."""
@@ -83,8 +87,10 @@ class ScoredChoice:
 def exponential(
     candidates: Sequence[object], sensitivity: float, epsilon: float, *, monotone: bool = False,
     step: float | None = None,
-) -> Calibrated[npt.ArrayLike, object]:  # fmt: skip
-    """The exponential mechanism over public candidates; `release` takes one score for each, and gives a candidate.
+) -> Calibrated[Scores, object]:  # fmt: skip
+    """The exponential mechanism over public candidates; `release` takes one score for each, in order or by name.
+
+    Proof: docs/proofs/scored_choice.md.
 
     `sensitivity` is by how much one unit may change a score; `monotone` says that it never raises one and lowers
     another.  Scores are rounded down to multiples of `step`, a thousandth of the sensitivity unless given.
@@ -99,14 +105,17 @@ def exponential(
 def permute_and_flip(
     candidates: Sequence[object], sensitivity: float, epsilon: float, *, monotone: bool = False,
     step: float | None = None,
-) -> Calibrated[npt.ArrayLike, object]:  # fmt: skip
-    """Permute-and-flip, as `exponential`: never worse in expectation, up to twice as good."""
+) -> Calibrated[Scores, object]:  # fmt: skip
+    """Permute-and-flip, as `exponential`: never worse in expectation, up to twice as good.
+
+    Proof: docs/proofs/scored_choice.md.
+    """
     return _scored("permute-and-flip", candidates, sensitivity, epsilon, monotone, step)
 
 
 def _scored(
     law: str, candidates: Sequence[object], sensitivity: float, epsilon: float, monotone: bool, step: float | None
-) -> Calibrated[npt.ArrayLike, object]:
+) -> Calibrated[Scores, object]:
     labels = arguments.several("candidates", candidates)
     if not labels:
         raise ParameterError("candidates must not be empty")
@@ -116,6 +125,17 @@ def _scored(
         raise ParameterError(f"sensitivity, epsilon and step must be positive, got {moved}, {budget} and {fine}")
     spread = (1 if monotone else 2) * math.ceil(Fraction(moved) / Fraction(fine))
     mechanism = ScoredChoice(len(labels), fine, spread, pure_rate(budget, spread, 1), law)
-    return Calibrated(
-        f"{law} mechanism", mechanism, lambda scores, rng: labels[mechanism.release(scores, rng)], lambda: NO_BOUND
-    )
+
+    def draw(scores: Scores, rng: Rng) -> object:
+        return labels[mechanism.release(_in_order(scores, labels), rng)]
+
+    return Calibrated(f"{law} mechanism", mechanism, draw, lambda: NO_BOUND)
+
+
+def _in_order(scores: Scores, labels: Sequence[object]) -> npt.ArrayLike:
+    """The scores, one for each candidate; by their names if they are given so."""
+    if not isinstance(scores, Mapping):
+        return scores
+    if len(scores) != len(labels) or any(label not in scores for label in labels):
+        raise ParameterError("scores by name must have every candidate once, and nothing else")
+    return [scores[label] for label in labels]

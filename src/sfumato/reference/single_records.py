@@ -27,6 +27,8 @@ def nearest(
 ) -> Calibrated[Sequence[int], npt.NDArray[np.int64]]:
     """The channel with the least worst mean loss, `losses[x][y]` being that of publishing y for x: a distance, say.
 
+    Proof: docs/proofs/finite_channel.md.
+
     `release` takes the positions of the records' values and gives those of the answers, each drawn by itself.
 
     >>> line = [[abs(x - y) / 4 for y in range(5)] for x in range(5)]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato import arguments
 from sfumato.accounting.laws import Law
 from sfumato.answers.answer import Answer
 from sfumato.answers.certificate import Verdict
-from sfumato.answers.curves import Curve, Trend
 from sfumato.answers.frames import Framed, write_csv
-from sfumato.answers.functions import Function, Functions
 from sfumato.answers.pivots import pivoted
 from sfumato.answers.statements import Accuracy
 from sfumato.cards import Card, Shown
@@ -24,6 +22,9 @@ from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.queries import Question
 from sfumato.records import canonical, readable
 from sfumato.storage import in_a_folder
+
+if TYPE_CHECKING:  # what few releases need
+    from sfumato.answers.curves import Curve, Trend
 
 __all__ = ["FORMAT", "FORMER", "Provenance", "Release", "dispute", "facts"]
 
@@ -156,8 +157,10 @@ class Release(Shown, Framed):
         return self.error(level).words()
 
     def advice(self) -> dict[str, str]:
-        """What to use it for: what was asked."""
-        return {}
+        """What to use it for: what was asked; and what not to compare it with."""
+        query = self.question.query
+        told = None if self.question.schema.version is None else query.incomparable
+        return {} if told is None else {"over time": told}
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
         """An Arrow table: keys, estimate, low, high (or item, probability)."""
@@ -213,7 +216,7 @@ class Release(Shown, Framed):
         return str(Card(self.name, self._facts()))
 
     def _facts(self) -> dict[str, str]:
-        return facts(self, self.provenance)
+        return facts(self, self.provenance, **self.advice())
 
     def card(self) -> Card:
         """The answers with their error bars, a few where they are many, and the claim."""
@@ -237,6 +240,8 @@ class Release(Shown, Framed):
     @property
     def curve(self) -> Curve | Trend:
         """The whole function, for questions whose answer is one: evaluable anywhere at no further cost."""
+        from sfumato.answers.functions import Function, Functions
+
         if isinstance(self.answer, Functions):
             raise UnsupportedQuery(f"{self.name!r} has a curve for each group: curves[...] by the group's label")
         if not isinstance(self.answer, Function):
@@ -246,6 +251,8 @@ class Release(Shown, Framed):
     @property
     def curves(self) -> dict[object, Curve | Trend]:
         """The curve of each group, by its label, for a curve that was asked `by` groups."""
+        from sfumato.answers.functions import Functions
+
         if not isinstance(self.answer, Functions):
             raise UnsupportedQuery(f"{self.name!r} is not a curve by groups; ask density(...).by(...)")
         return self.answer.curves

@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato import arguments
 from sfumato.answers.certificate import certificate_from
+from sfumato.deferred import Listed
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.mechanisms import MECHANISMS, Mechanism, joined, listed, mechanism_from
 from sfumato.mechanisms.former import FORMER as FORMER_MECHANISMS
@@ -20,12 +21,8 @@ from sfumato.queries import Query, Question, bind
 from sfumato.records import canonical
 from sfumato.release import FORMAT, FORMER, Provenance, Release, TableRelease
 from sfumato.release.parts import PART, part_from
-from sfumato.release.sanitized import SanitizedTable
-from sfumato.release.small import SmallTable
-from sfumato.release.synthetic import SyntheticTable
 from sfumato.release.tables import METADATA
-from sfumato.release.weighted import WeightedTable
-from sfumato.spaces.schema import Schema
+from sfumato.spaces.schema import schema_from
 
 __all__ = [
     "PUBLICATIONS", "covers", "load", "must_be_listed", "must_read_back", "read", "release_from", "stored_mechanism",
@@ -38,15 +35,23 @@ PARTS = {
 }  # fmt: skip
 
 
-# What a finished output is published as, by the kind of query; others are a `Release`.
-PUBLICATIONS: dict[str, type[TableRelease]] = {
-    "sanitized": SanitizedTable,
-    "small_database": SmallTable,
-    "synthetic": SyntheticTable,
-    "trigonometric": WeightedTable,
-}
+# What a finished output is published as, by the kind of query, and where it is; others are a `Release`.
+PUBLICATIONS: Listed[type[TableRelease]] = Listed(
+    "sfumato.release",
+    {
+        "sanitized": "sanitized:SanitizedTable",
+        "small_database": "small:SmallTable",
+        "synthetic": "synthetic:SyntheticTable",
+        "trigonometric": "weighted:WeightedTable",
+    },
+)
 # The formats of published tables; a format never changes its meaning.
-TABLES = {table.FORMAT: table for table in PUBLICATIONS.values()}
+TABLES = {
+    "sfumato-sanitized/1": "sanitized",
+    "sfumato-small/1": "small_database",
+    "sfumato-synthetic/1": "synthetic",
+    "sfumato-weighted/1": "trigonometric",
+}
 
 
 def load(path: str | Path, mechanism: type[Mechanism] | None = None) -> Release | Any:
@@ -80,8 +85,8 @@ def read(content: bytes, own: type[Mechanism] | None = None) -> Release | Any:
     import pyarrow.parquet as pq
 
     record = json.loads(pq.read_schema(pa.BufferReader(content)).metadata[METADATA])
-    table = TABLES.get(record.get("format"))
-    return release_from(record, own) if table is None else _checked(table.from_bytes(content))
+    kind = TABLES.get(record.get("format"))
+    return release_from(record, own) if kind is None else _checked(PUBLICATIONS[kind].from_bytes(content))
 
 
 def _checked(table: TableRelease) -> TableRelease:
@@ -103,7 +108,7 @@ def release_from(record: dict[str, Any], own: type[Mechanism] | None = None) -> 
     surplus = sorted(record.keys() - PARTS)
     if surplus:
         raise SchemaError(f"this release has a part {surplus[0]!r:.40}, which {record['format']} does not know")
-    question = bind(Query.from_record(record["query"]), Schema.from_record(record["schema"]))
+    question = bind(Query.from_record(record["query"]), schema_from(json.dumps(record["schema"])))
     provenance = Provenance.from_record(record["provenance"])
     spend = guarantee_from(record["spend"])
     stated = guarantee_from(record["stated"] if "stated" in record else record["guarantee"])

@@ -53,6 +53,7 @@ MOST_ROWS = 10_000_000  # that a question is asked of
 SEED = 7  # of the samples: the same question has the same interval
 
 COUNTS = ("count", "histogram", "share")
+WITHIN = ("mean", "quantiles", "median")  # answers that are values of a column, or between them
 
 Names = tuple[str, ...]
 Reals = npt.NDArray[np.float64]
@@ -69,6 +70,7 @@ class FreeAnswer(Shown, Framed):
     sample: float  # as good as a random sample of so many rows, for these columns
     kind: str
     least: float = -math.inf  # that an answer can be
+    most: float = math.inf
 
     @property
     def value(self) -> Any:
@@ -78,7 +80,7 @@ class FreeAnswer(Shown, Framed):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Where the real table's answers are predicted to lie, each with this probability."""
         reach = self.scatter * _student((1 + arguments.level(level)) / 2, SAMPLES - 1)
-        low, high = np.maximum(self.estimates - reach, self.least), self.estimates + reach
+        low, high = np.maximum(self.estimates - reach, self.least), np.minimum(self.estimates + reach, self.most)
         if self.keys or len(self.estimates) != 1:
             return low.tolist(), high.tolist()
         return float(low[0]), float(high[0])
@@ -186,8 +188,17 @@ def asked(query: Query, rows: pa.Table, rules: Rules, found: PredictedErrors, to
     if query.kind in COUNTS and 1 <= len(parts) <= 2:
         most = error if query.kind == "share" else error * whole + SURE * off
         scatter = np.minimum(scatter, most / _student(0.975, SAMPLES - 1))
-    least = 0.0 if query.kind in COUNTS else -math.inf
-    return FreeAnswer(query.name, keys, estimates, scatter, sample, kind, least)
+    return FreeAnswer(query.name, keys, estimates, scatter, sample, kind, *_ends(query, public))
+
+
+def _ends(query: Query, schema: Schema) -> tuple[float, float]:
+    """What an answer can be: a count is not negative, and means and quantiles lie within their column's bounds."""
+    if query.kind in COUNTS:
+        return 0.0, 1.0 if query.kind == "share" else math.inf
+    if query.kind in WITHIN and query.column is not None:
+        lattice = schema.lattice(query.column)
+        return lattice.low_value, lattice.high_value
+    return -math.inf, math.inf
 
 
 def _student(probability: float, freedom: int) -> float:

@@ -61,4 +61,7 @@ def beyond(columns: Sequence[Column], rows: Mapping[str, npt.NDArray[np.int64]])
     if not told:
         return {}
     shown = ", ".join(told[:NAMES]) + (f" and {len(told) - NAMES} more" if len(told) > NAMES else "")
-    return {"no rows": f"{shown}: few real ones there would not show beside the noise"}
+    return {
+        "no rows": f"{shown}: few real ones there would not show beside the noise, and count among the values that "
+        "were made; tails, least and greatest values are not to be used"
+    }

@@ -56,6 +56,11 @@ class Identity:
         """What the ledger keeps of it."""
         return digest(dict(self.specification))
 
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """All digests that a ledger may know it by, today's first."""
+        return (self.digest, *(digest(dict(one)) for one in self.former))
+
     def described(self) -> dict[str, Any]:
         """The specification for a ledger's entry: short parts as they are, long ones by their hash."""
         return {"specification": {name: _brief(part) for name, part in _parts(self.specification).items()}}
@@ -64,12 +69,24 @@ class Identity:
         """The digest under which a ledger knows this name: its own, or a former.  Another one is refused, in words."""
         if entry is None:
             return self.digest
-        if entry.digest not in (self.digest, *(digest(dict(one)) for one in self.former)):
+        if entry.digest not in self.digests:
             raise LedgerError(
                 f"name {name!r} is already used in this ledger for another specification{self._differing(entry)}; "
-                "give the changed release a new name (name=, in the shell --name)"
+                f"{self._why(entry)}give the changed release a new name (in a plan name = ..., in Python name=, of a "
+                "whole table in the shell --name)"
             )
         return entry.digest
+
+    def _why(self, entry: Known) -> str:
+        """Why a column matters that the question does not name, where persons are protected."""
+        if not isinstance(self.specification.get("unit"), Mapping):
+            return ""
+        kept, mine = entry.description.get("specification"), self.described()["specification"]
+        if not isinstance(kept, Mapping):
+            return ""
+        if all(kept.get(name, ()) == part for name, part in mine.items() if name.startswith("column ")):
+            return ""
+        return "with persons as units all declared columns decide which of their rows count; "
 
     def _differing(self, entry: Known) -> str:
         kept, mine = entry.description.get("specification"), self.described()["specification"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from sfumato.errors import SchemaError, SfumatoError
@@ -11,7 +10,7 @@ from sfumato.queries import Query, Question, bind
 from sfumato.records import canonical
 from sfumato.release import FORMAT, FORMER, Identity, scope
 from sfumato.release.archive import PUBLICATIONS
-from sfumato.spaces.schema import Schema
+from sfumato.spaces.schema import Schema, schema_from
 
 __all__ = ["identify", "identity_of", "identity_within", "must_be_storable"]
 
@@ -69,6 +68,6 @@ def must_be_storable(schema: Schema) -> None:
 
 def _reads_back(schema: Schema) -> bool:
     try:
-        return bool(Schema.from_record(json.loads(canonical(schema.to_record()))) == schema)
+        return schema_from(canonical(schema.to_record()).decode()) == schema
     except (SfumatoError, TypeError, ValueError, KeyError, AttributeError, RecursionError):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato import arguments
@@ -212,6 +213,23 @@ class SyntheticTable(TableRelease):
         parts = [part["columns"] for part in self.method.get("measured", ())]
         made = rows_where(question.indices(self.rows), question, parts, count, wanted, shuffling(secure()))
         return question.read(Synthesis(made | question.rules.numbered(count, numbered)), self.mechanism).value
+
+    def write_more(
+        self, folder: str | Path, rows: int, given: str | Predicate | None = None, *, after: int = 0
+    ) -> Path:
+        """So many more rows, as `more` draws them, into a new folder of Parquet files of a million rows each.
+
+        They are drawn and written piece by piece, in memory that does not grow with their number; where anything fails,
+        no folder is left.
+        """
+        from sfumato.release.folders import PIECE, write_parts
+
+        before, room = arguments.whole("after", after, 0, 2**53), self.question.rules.room
+        most = 2**53 if room is None else max(1, room - len(self.rows) - before)  # where none is left, `more` says so
+        count = arguments.whole("rows", rows, 1, most)
+        starts = range(0, count, PIECE)
+        pieces = (self.more(min(PIECE, count - start), given, after=before + start) for start in starts)
+        return write_parts(folder, pieces, count)
 
     def _smoothness(self) -> str:
         """What is predicted of smooth queries beside others, where moments were measured."""

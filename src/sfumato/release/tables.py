@@ -226,8 +226,12 @@ class TableRelease(Shown, Framed):
         import pyarrow.parquet as pq
 
         buffer = io.BytesIO()
-        pq.write_table(self.rows.replace_schema_metadata({METADATA: canonical(self.to_record())}), buffer)
+        pq.write_table(self._described(), buffer)
         return buffer.getvalue()
+
+    def _described(self) -> pa.Table:
+        """The rows, with the record in their metadata."""
+        return self.rows.replace_schema_metadata({METADATA: canonical(self.to_record())})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -253,11 +257,16 @@ class TableRelease(Shown, Framed):
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write a `.parquet` file, which `sfumato.load` reads back, or a plain `.csv`.
+        """Write a `.parquet` file, which `sfumato.load` reads back, or a plain `.csv`; without either suffix, a new
+        folder of Parquet files of a million rows each, for programs that read such.
 
-        In the latter a text that a spreadsheet would run as a formula begins with an apostrophe.
+        In a `.csv` a text that a spreadsheet would run as a formula begins with an apostrophe.
         """
         target = in_a_folder(path)
+        if not target.suffix:
+            from sfumato.release.folders import sliced, write_parts
+
+            return write_parts(target, sliced(self._described()), len(self))
         if target.suffix == ".csv" and self.provenance.laboratory is not None:
             raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
         if target.suffix == ".parquet":
@@ -265,5 +274,7 @@ class TableRelease(Shown, Framed):
         elif target.suffix == ".csv":
             write_csv(self.rows, target)
         else:
-            raise ParameterError(f"a table is saved as .parquet or .csv, not {target.suffix!r}")
+            raise ParameterError(
+                f"a table is saved as .parquet or .csv, or in a folder whose name has no suffix, not {target.suffix!r}"
+            )
         return target

@@ -14,13 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sfumato.accounting.batch_claim import batch_claim
-from sfumato.errors import LedgerError, ParameterError
+from sfumato.errors import LedgerError, ParameterError, SfumatoError
 from sfumato.ledger import Entry, LedgerLike, Verification
 from sfumato.ledger.entries import SERIES
 from sfumato.ledger.protocol import in_words
 from sfumato.ledger.rules import added, first_of
+from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import Amounts
 from sfumato.privacy.guarantees import Guarantee, guarantee_from
+from sfumato.queries.binding import limited
 from sfumato.release import Release
 from sfumato.release.archive import read
 from sfumato.release.series import is_series
@@ -96,13 +98,12 @@ class _Check:
         try:
             release = read(content)
             stated, claim = release.stated, release.guarantee
-            about = release.question.schema
+            mine = _is_about(release, self.ledger.terms)
         except Exception:  # contents are checked by their hash: what is kept under it may still be no release
             return self._dispute(entry, "cannot be read back")
         if release.provenance.laboratory is not None and self.ledger.laboratory is None:
             return self._dispute(entry, "comes from a laboratory and protects nobody")
-        terms = self.ledger.terms
-        if (about.dataset, about.adjacency, about.unit) != (terms.dataset, terms.adjacency, terms.unit):
+        if not mine:
             return self._dispute(entry, "was made for another dataset, adjacency or unit than the ledger protects")
         if charge in self.drawn:
             self.shown.setdefault(self.drawn[charge], []).append(release)
@@ -139,6 +140,18 @@ class _Check:
 
     def _dispute(self, entry: Entry, told: str) -> None:
         self.disputes.append(f"entry {entry.sequence}: release {entry.name!r} {told}")
+
+
+def _is_about(release: Release, terms: Terms) -> bool:
+    """Whether a release is about whom the ledger protects; a question's own limits stand in place of the unit's."""
+    question = release.question
+    about = question.schema
+    if (about.dataset, about.adjacency) != (terms.dataset, terms.adjacency):
+        return False
+    try:
+        return about.unit == limited(question.query, replace(about, unit=terms.unit)).unit
+    except SfumatoError:  # the question cannot be asked about that unit
+        return False
 
 
 def _covers(ledger: LedgerLike, paid: Amounts, claim: Guarantee) -> bool:

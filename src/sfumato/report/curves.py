@@ -25,14 +25,17 @@ def plot_curve(
     level: float = 0.95,
     truth: Callable[[Any], Any] | None = None,
     support: Curve | None = None,
+    smoothed: str | None = None,
 ) -> Any:
     """The curve and its simultaneous band; with `truth`, a function of points, also the secret curve, marked so.
+
+    `smoothed`: by which bandwidth, for the line below the title.
 
     A band says "the curve is here", and where a learned curve rests on few rows that is false of what a reader takes
     it for: it has a band only where `support`, a released density, shows enough of them.
     """
     if len(curve.domain) == 2 and truth is None:
-        return _map(curve, level, support)
+        return _map(curve, level, support, smoothed)
     if len(curve.domain) != 1:
         raise UnsupportedQuery("pictures show curves of one variable, and maps of two without the truth")
     alt = altair()
@@ -53,7 +56,7 @@ def plot_curve(
         layers.insert(0, area.encode(y=alt.Y("low:Q", title=curve.kind, scale=height), y2="high:Q"))
     if not kept.all():
         layers.append(base.mark_line(color=MUTED, strokeDash=[2, 4]).encode(y=alt.Y("unsupported:Q", scale=height)))
-    note = _note(curve, level, support)
+    note = _joined(_note(curve, level, support), smoothed)
     if truth is not None:
         values = np.asarray(truth(x), dtype=np.float64)
         secret = [{"x": a, "truth": b} for a, b in zip(x.tolist(), values.tolist(), strict=True)]
@@ -67,7 +70,9 @@ def plot_curve(
     return styled(alt.layer(*layers).properties(width=WIDTH, height=300), curve.name, note)
 
 
-def plot_curves(curves: Mapping[object, Curve | Trend], name: str, level: float = 0.95) -> Any:
+def plot_curves(
+    curves: Mapping[object, Curve | Trend], name: str, level: float = 0.95, smoothed: str | None = None
+) -> Any:
     """The curves of groups in one picture, each with its band, told apart by color."""
     alt, rows = altair(), []
     first = next(iter(curves.values()))
@@ -89,8 +94,12 @@ def plot_curves(curves: Mapping[object, Curve | Trend], name: str, level: float 
     height = alt.Scale(zero=False)
     area = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title=first.kind, scale=height), y2="high:Q")
     line = base.mark_line(strokeWidth=2).encode(y=alt.Y("estimate:Q", title=first.kind, scale=height))
-    note = f"{level:.0%} band for each whole curve by itself, {_about(first)}"
+    note = _joined(f"{level:.0%} band for each whole curve by itself, {_about(first)}", smoothed)
     return styled(alt.layer(area, line).properties(width=WIDTH, height=300), name, note)
+
+
+def _joined(*notes: str | None) -> str:
+    return " · ".join(note for note in notes if note)
 
 
 def _about(curve: Curve | Trend) -> str:
@@ -120,7 +129,7 @@ def _value(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _map(curve: Curve | Trend, level: float, support: Curve | None) -> Any:
+def _map(curve: Curve | Trend, level: float, support: Curve | None, smoothed: str | None) -> Any:
     """A surface as colored squares; of a learned one with `support`, those that rest on enough rows."""
     alt = altair()
     axes = [np.linspace(low, high, SIDE + 1) for low, high in curve.shown]
@@ -142,4 +151,4 @@ def _map(curve: Curve | Trend, level: float, support: Curve | None) -> Any:
     estimate, (low, high) = curve.at(mesh), curve.band(mesh, level)
     reach = float(np.maximum(high - estimate, estimate - low).max())
     note = ErrorStatement("points", max(reach, 0.0), level, besides=(_about(curve),)).words()
-    return styled(chart.properties(width=WIDTH * 0.75, height=WIDTH * 0.6), curve.name, note)
+    return styled(chart.properties(width=WIDTH * 0.75, height=WIDTH * 0.6), curve.name, _joined(note, smoothed))

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from sfumato.accounting.posteriors import beliefs
 from sfumato.answers.certificate import Certificate
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.ledger import LedgerLike
-from sfumato.ledger.names import resting
+from sfumato.ledger.names import resting, version_words
 from sfumato.ledger.offers import charged_together
 from sfumato.markup import Markup, filled, joined
+from sfumato.numeric import shown_up
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.release import Published, dispute
+from sfumato.report.about import About
 from sfumato.report.answers import Answers, cost, laid_out, left, listed
+from sfumato.report.declared import HEADINGS as DECLARED_HEADINGS
+from sfumato.report.declared import declared
+from sfumato.report.explanation import HEADINGS
 from sfumato.report.page import PAGE, STYLE
 from sfumato.report.plots import plot_budget
 from sfumato.report.style import Chart
+from sfumato.spaces.schema import Schema
 from sfumato.storage import PUBLISHED, whole
 
 __all__ = ["svg", "write_report"]
@@ -37,15 +45,16 @@ def write_report(
     path: str | Path,
     saving: str = ALONE,
     files: Sequence[str] = (),
+    about: About | None = None,
 ) -> Path:
     """Write the page for `releases`, which were paid from `ledger`; `saving` says why none were charged together.
 
-    `files`: where each release lies, from the page on, for a link to it.
+    `files`: where each release lies, from the page on, for a link to it.  `about`: what their plan says of the page.
     """
     if not releases:
         raise ParameterError("releases is empty; a report needs at least one release")
     target = Path(path)
-    page = _page(releases, ledger, saving, files)
+    page = _page(releases, ledger, saving, files, about or About(releases[0].question.schema, ""))
     with whole(target, PUBLISHED) as draft:
         draft.write_text(page, encoding="utf-8")
     return target
@@ -61,7 +70,7 @@ def svg(chart: Chart, label: str) -> Markup:
     return Markup(drawn.replace("<svg ", named, 1))
 
 
-def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files: Sequence[str]) -> str:
+def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files: Sequence[str], about: About) -> str:
     terms, head = ledger.terms, ledger.head
     first = releases[0].provenance
     entries = ledger.entries()
@@ -71,6 +80,10 @@ def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files:
     return filled(
         PAGE,
         style=Markup(STYLE),
+        mark=about.mark if about.plan else Markup(),
+        over=" · ".join(("Private releases", *([terms.dataset] if about.title else ()), *_version(about))),
+        title=about.title or terms.dataset,
+        note=_paragraphs(about.note),
         dataset=terms.dataset,
         date=datetime.now(UTC).strftime("%d %B %Y").lstrip("0"),
         count=f"{len(releases)} release" + ("s" if len(releases) > 1 else ""),
@@ -80,9 +93,15 @@ def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files:
         gauge=svg(plot_budget(ledger), "how much of the privacy budget is spent"),
         remaining=left(ledger.remaining()),
         budget=cost(terms.budget),
+        beliefs=_beliefs(terms.budget, about.schema),
+        versions=_paragraphs(_summed(version_words(entries, about.schema.version))),
+        declared=_declared(about.schema),
         together=" ".join(_sentence(words) for words in together or [saving]),
         covers=COVERS,
-        releases=joined(_section(i, release, files[i - 1] if files else None) for i, release in numbered),
+        releases=joined(
+            _section(i, release, files[i - 1] if files else None, about.descriptions.get(release.name))
+            for i, release in numbered
+        ),
         head=head,
         ledger=ledger.name,
         version=first.version,
@@ -90,23 +109,27 @@ def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files:
 
 
 SECTION = """
-<section id="r{number}"><h2>{name}</h2><p class="over">{under}</p>{figure}<p class="{badge}">{short}</p>
-<dl>{facts}{file}<dt>Ledger head</dt><dd><code>{head}</code></dd></dl>{table}</section>
+<section id="r{number}"><h2>{name}</h2><p class="over">{under}</p>{described}{figure}{table}
+<dl>{facts}{file}</dl><p class="{badge}">{short}</p>
+<details><summary>For the record: certificate, mechanism, ledger</summary><dl>{more}
+<dt>Ledger head</dt><dd><code>{head}</code></dd></dl></details></section>
 """
 
 
 FILE = '<dt>File</dt><dd><a href="{href}">{file}</a></dd>'
 
 
-def _section(number: int, release: Published, file: str | None) -> Markup:
+def _section(number: int, release: Published, file: str | None, described: str | None) -> Markup:
     place = release.provenance
     facts = {
         "Guarantee": _sentence(place.claimed(release.guarantee)),
         **({"Disputed": _sentence(dispute(release.stated, "").strip())} if release.disputed else {}),
         "Error to expect": _sentence(release.accuracy()),
         **{name.capitalize(): _sentence(text) for name, text in release.advice().items()},
-        "Certificate": _sentence(release.certificate.words()),
         "Question": _question(release),
+    }
+    more = {
+        "Certificate": _sentence(release.certificate.words()),
         "Mechanism": listed([str(part["type"]) for part in place.parts]) + ", chosen from public quantities only",
         "Ledger": f"charge {place.charge}, {place.time}",
     }
@@ -119,11 +142,69 @@ def _section(number: int, release: Published, file: str | None) -> Markup:
         figure=figure,
         badge="badge known" if isinstance(release.certificate, Certificate) else "badge",
         short=release.certificate.short(),
-        facts=joined(filled("<dt>{name}</dt><dd>{text}</dd>", name=n, text=t) for n, t in facts.items()),
+        described=_paragraphs(described),
+        facts=_listed(facts),
+        more=_listed(more),
         file=Markup() if file is None else filled(FILE, href=quote(file), file=file),
         head=place.head,
         table=_table(release),
     )
+
+
+def _listed(facts: Mapping[str, str]) -> Markup:
+    return joined(filled("<dt>{name}</dt><dd>{text}</dd>", name=n, text=t) for n, t in facts.items())
+
+
+def _paragraphs(text: str | None) -> Markup:
+    """A text of a plan: its paragraphs, which blank lines part."""
+    parts = [part.strip() for part in (text or "").split("\n\n")]
+    return joined(filled("<p>{part}</p>", part=part) for part in parts if part)
+
+
+def _version(about: About) -> tuple[str, ...]:
+    return () if about.schema.version is None else (f"version {about.schema.version}",)
+
+
+def _summed(words: str | None) -> str | None:
+    return None if words is None else _sentence(words)
+
+
+BUDGET = """<details><summary>What the whole budget can tell about one of those who are protected</summary>
+<p>Suppose somebody knows everything else, and wonders {doubt}. Through everything that this ledger will ever pay for,
+of all versions of the data together, the odds change by a factor of at most {factor}, up or down{exception}.</p>
+<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"""
+
+
+def _beliefs(budget: Guarantee, schema: Schema) -> Markup:
+    """How far all of the budget can move a belief, at most; a concentrated one is read as an epsilon at a delta."""
+    said = budget.statement()
+    rows = [belief.cells() for belief in beliefs(budget)]
+    exception = f", but for a chance of {shown_up(said.delta, 3)}" if said.delta else ""
+    read = ""
+    if budget.names() == ("rho",):
+        read = f" (epsilon {shown_up(said.epsilon, 3)} at a delta of {shown_up(said.delta, 3)})"
+    return filled(
+        BUDGET, doubt=schema.doubt(), factor=f"{said.factor}{read}", exception=exception,
+        head=joined(_cell("th", text.capitalize(), True) for text in HEADINGS),
+        body=joined(filled("<tr>{row}</tr>", row=joined(_cell("td", text, True) for text in row)) for row in rows),
+    )  # fmt: skip
+
+
+DECLARED = """<h2>What was declared</h2>
+<p>The plan declares these facts beforehand; none of them is read off the data by Sfumato. {protects}</p>
+<details{opened}><summary>The columns ({count})</summary>
+<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"""
+
+
+def _declared(schema: Schema) -> Markup:
+    rows = declared(schema)
+    size = "" if schema.size is None else f" The declared number of rows or people is {schema.size:,}."
+    return filled(
+        DECLARED, protects=f"Protected against is {schema.words()}.{size}", count=str(len(rows)),
+        opened=Markup(" open" if len(rows) <= SHORT else ""),
+        head=joined(_cell("th", text, False) for text in DECLARED_HEADINGS),
+        body=joined(filled("<tr>{row}</tr>", row=joined(_cell("td", text, False) for text in row)) for row in rows),
+    )  # fmt: skip
 
 
 def _figure(release: Published) -> tuple[str, Markup]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sfumato.cards import counted
 from sfumato.errors import ParameterError
 from sfumato.local.collection.estimates import Estimate
 from sfumato.local.collection.series import Series
@@ -26,14 +27,14 @@ def plot_estimate(estimate: Estimate, level: float = 0.95, *, joint: bool = Fals
     Where values are sorted or cut by size, intervals are joint: the largest of many estimates are not those of chance.
     """
     protocol = estimate.collection.protocol
-    chosen = "mean" not in protocol.goal and not estimate.ordered and len(estimate.values) > 1
+    chosen = "mean" not in protocol.goal and not estimate.ordered and len(estimate.rows()) > 1
     joint = joint or chosen
     columns = estimate.columns(level, joint=joint, consistent=consistent)
     digits = decimals(columns, None) if "low" in columns else 3
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     for row in rows:
         row["cell"], row["shown"] = row["label"], spaced(row["estimate"], digits)
-    note = [f"{estimate.reports:,} reports", cost(estimate.guarantee())]
+    note = [counted(estimate.reports, "report"), cost(estimate.guarantee())]
     doubts = bool(estimate.suspicions())
     note[:0] = ["SUSPICIOUS: honest reports can hardly have made this tally"] if doubts else []
     note[1:1] = [f"{'joint ' if joint else ''}{level:.0%} intervals"] if "low" in columns else []
@@ -60,16 +61,18 @@ def plot_series(series: Series, level: float = 0.95) -> Any:
     alt = altair()
     columns = series.columns(level, joint=True)
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    shown = set(series.rounds[-1].labels()[:MOST_LINES])
+    labels = series.rounds[-1].row_labels()
+    shown = set(labels[:MOST_LINES])
     drawn = [row for row in rows if row["label"] in shown]
     x = alt.X("round:N", title=None, sort=[one.round for one in series.rounds])
-    base = alt.Chart(alt.Data(values=drawn)).encode(x=x, color=alt.Color("label:N", title=None))
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1)  # the lines', not the pale bands'
+    base = alt.Chart(alt.Data(values=drawn)).encode(x=x, color=alt.Color("label:N", title=None, legend=legend))
     chart = base.mark_line(point=True).encode(y=alt.Y("estimate:Q", title="estimate"))
-    note = [f"{sum(one.reports for one in series.rounds):,} reports", f"{cost(series.history())} over all rounds"]
+    note = [counted(sum(one.reports for one in series.rounds), "report"), f"{cost(series.history())} over all rounds"]
     if "low" in columns:
         chart = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="estimate"), y2="high:Q") + chart
         note.insert(1, f"joint {level:.0%} intervals")
-    note += [f"the first {MOST_LINES} of {len(series.rounds[-1].labels()):,}"] if len(drawn) < len(rows) else []
+    note += [f"the first {MOST_LINES} of {len(labels):,}"] if len(drawn) < len(rows) else []
     return styled(chart.properties(width=WIDTH, height=280), series.collection.name, " · ".join(note))
 
 

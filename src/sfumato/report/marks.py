@@ -89,13 +89,16 @@ def quantiles(rows: Rows, title: str, keys: list[str]) -> Any:
         y = alt.Y("which:N", sort=[row["which"] for row in rows][::-1], title="quantile", axis=_quiet())
         base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
         stems = base.mark_rule(color=PALE, strokeWidth=2).encode(x=_as(x, "zero:Q"), x2="estimate:Q")
-        text = base.mark_text(align="left", dx=11, color=INK, fontSize=12).encode(text="shown:N")
+        beside = _as(x, "high:Q" if "low" in rows[0] else "estimate:Q")
+        text = base.mark_text(align="left", dx=11, color=INK, fontSize=12).encode(x=beside, text="shown:N")
         dots = base.mark_point(filled=True, size=90, opacity=1, color=ACCENT)
         ends = {"x": _as(x, "low:Q"), "x2": "high:Q"}
         bars = [base.mark_rule(color=INK, strokeWidth=1.4).encode(**ends)] if "low" in rows[0] else []
         return alt.layer(stems, *bars, dots, text).properties(width=WIDTH - 60, height=alt.Step(34))
     y = alt.Y("cell:N", sort=order, title=", ".join(keys), axis=_quiet())
-    shade = alt.Color("which:N", title="quantile", scale=alt.Scale(range=SHADES[1:]), sort=None)
+    several = len({row["which"] for row in rows}) > 1  # of one there is nothing to tell apart
+    told = alt.Legend() if several else None
+    shade = alt.Color("which:N", title="quantile", scale=alt.Scale(range=SHADES[1:]), sort=None, legend=told)
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
     span = base.mark_line(color=GRID, strokeWidth=3).encode(detail="cell:N")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(color=shade)

@@ -62,8 +62,9 @@ nav{display:none}details::details-content{content-visibility:visible}a{color:inh
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{dataset}: private releases</title><style>{style}</style></head><body>
-<header><p class="over">Private releases · {date}</p><h1>{dataset}</h1></header>
+<title>{title}: private releases</title>{mark}<style>{style}</style></head><body>
+<header><p class="over">{over} · {date}</p><h1>{title}</h1></header>
+{note}
 <p class="promise">{promise}</p>
 <p>{meaning}</p>
 <nav><ol>{contents}</ol></nav>
@@ -72,7 +73,10 @@ PAGE = """<!doctype html>
 <p>The promise above is about everything that was charged to the ledger when this page was written, on {date}, the
 {count} of this page included; what is released later adds to it. For ever, everything in this ledger together stays
 within its budget {budget}, of which {remaining} was left that day.</p>
+{versions}
+{beliefs}
 <p>{together}</p>
+{declared}
 <h2>How to read the error bars</h2>
 <p>{covers}</p>
 <p>A certificate says how far the error is from the best that any mechanism of the named class could reach under the
@@ -80,9 +84,10 @@ same guarantee. “No bound known” means that no proof is known of how good an
 bad.</p>
 {releases}
 <footer><p>Every release was charged to the ledger before it was computed, and stored in it before it was shown. The
-ledger&#8217;s head after these releases:</p><pre><code>{head}</code></pre>
-<p>Keep it. Whoever holds the ledger can show that nothing was removed or changed since:</p>
-<pre><code>sfumato ledger verify {ledger} --head {head}</code></pre>
+ledger&#8217;s head after these releases shows later edits: keep it.</p>
+<details><summary>The head, and how to check the ledger</summary><pre><code>{head}</code></pre>
+<p>Whoever holds the ledger can show that nothing was removed or changed since:</p>
+<pre><code>sfumato ledger verify {ledger} --head {head}</code></pre></details>
 <p>Made with Sfumato {version}. Nothing on this page comes from the data except through the releases.</p></footer>
 </body></html>
 """

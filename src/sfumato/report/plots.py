@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from sfumato.answers.estimates import Estimates
+from sfumato.answers.functions import Function, Functions
 from sfumato.errors import UnsupportedQuery
 from sfumato.ledger import LedgerLike
 from sfumato.ledger.protocol import spent_words
@@ -34,11 +35,16 @@ def plot_release(release: Release, level: float = 0.95) -> Any:
 
 
 def _plot_curve(release: Release, level: float) -> Any:
-    return plot_curve(release.curve, level)
+    return plot_curve(release.curve, level, smoothed=_smoothed(release))
 
 
 def _plot_curves(release: Release, level: float) -> Any:
-    return plot_curves(release.curves, release.name, level)
+    return plot_curves(release.curves, release.name, level, _smoothed(release))
+
+
+def _smoothed(release: Release) -> str | None:
+    assert isinstance(release.answer, Function | Functions)
+    return release.answer.smoothed
 
 
 def _plot_items(release: Release, level: float) -> Any:

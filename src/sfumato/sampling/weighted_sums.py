@@ -15,11 +15,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.deferred import function
-
 __all__ = ["discrete_laplace", "rounded_normal", "sum_quantiles"]
 
-ndtr = function("scipy.special", "ndtr")
 
 Floats = npt.NDArray[np.float64]
 Characteristic = Callable[[Floats], Floats]
@@ -93,7 +90,7 @@ def _quantile(
     places = np.asarray(2 * math.pi / length * np.arange(1, count + 1), dtype=np.float64)
     whole = np.exp(-((tau * places) ** 2) / 2) * _product(law, sizes, counts, places) / places
     wrong = 2 * SMALL * beta
-    allowed = beta * float(ndtr(ALLOWED))
+    allowed = beta * math.erfc(-ALLOWED / math.sqrt(2)) / 2
     low, high = 0.0, near
     for _ in range(HALVINGS):
         middle = (low + high) / 2

@@ -77,6 +77,11 @@ class Numbers:
     labels: ClassVar[None] = None
     listed: ClassVar[bool] = False
 
+    @property
+    def last(self) -> int:
+        """The largest position."""
+        return self.lattice.high - self.lattice.low
+
     def number_in(self, text: str) -> float | None:
         """The number that a text stands for, or None."""
         for spelling in self.spellings:
@@ -97,6 +102,11 @@ class Labels:
     listed: ClassVar[bool] = False
     clock: ClassVar[None] = None
 
+    @property
+    def last(self) -> int:
+        """The largest position."""
+        return len(self.labels) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Sets:
@@ -108,6 +118,7 @@ class Sets:
     na: tuple[Code, ...] = ()
     listed: ClassVar[bool] = True
     clock: ClassVar[None] = None
+    last: ClassVar[None] = None  # it has no positions
 
     def bits(self, column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
         """Each list of declared labels as a whole number with one bit a label; -1 for a missing one."""
@@ -132,6 +143,7 @@ class Points:
     labels: ClassVar[None] = None
     listed: ClassVar[bool] = True
     clock: ClassVar[None] = None
+    last: ClassVar[None] = None  # it has no positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +160,7 @@ class Entries:
     labels: ClassVar[None] = None
     listed: ClassVar[bool] = True
     clock: ClassVar[None] = None
+    last: ClassVar[None] = None  # it has no positions
 
     SEPARATORS: ClassVar[str] = "[,;]"
     BRACKETS: ClassVar[str] = r"[\[\](){}]"
@@ -188,6 +201,7 @@ class Strings:
     labels: ClassVar[None] = None
     listed: ClassVar[bool] = False
     clock: ClassVar[None] = None
+    last: ClassVar[None] = None  # it has no positions
 
 
 Form = Numbers | Labels | Sets | Points | Entries | Strings

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from sfumato.spaces.derived import Derived, entries_of, part_of, paths_of
 
 MOST = 2**53  # units that a size may say: as far as doubles count
 
-__all__ = ["Schema", "is_pattern", "named_after", "nearest", "stem"]
+__all__ = ["Schema", "is_pattern", "named_after", "nearest", "schema_from", "stem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,12 @@ class Schema:
         )
 
 
+@lru_cache(maxsize=8)
+def schema_from(text: str) -> Schema:
+    """The schema that a record in JSON describes; releases of one plan have the same."""
+    return Schema.from_record(json.loads(text))
+
+
 def unknown_column(column: str, declared: Iterable[str]) -> SchemaError:
     """The error for a column that the schema does not declare, with the nearest that it does."""
     names = list(declared)
@@ -254,7 +262,9 @@ def nearest(column: str, names: Iterable[str]) -> str:
     "; did you mean 'age'?"
     """
     lower = {name.casefold(): name for name in names}
-    near = get_close_matches(column.casefold(), lower, n=1)
+    near = get_close_matches(column.casefold(), lower, n=1) or [
+        name for name in lower if len(column) > 2 and name.startswith(column.casefold())
+    ]
     return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 

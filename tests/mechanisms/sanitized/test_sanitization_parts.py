@@ -149,6 +149,7 @@ def test_curves_draw_ball_noise_of_less_variance_than_the_cube(points, basis, ra
     assert Block.from_record(block.to_record(), schema) == block
 
 
+@pytest.mark.heavy
 def test_audit_of_a_curve_tells_the_claim_from_half_the_noise():
     """The two records farthest apart, seen through the difference of the distances from what they hold."""
     schema = sf.Schema({f"x{i}": sf.Integers(0, 50) for i in range(6)})

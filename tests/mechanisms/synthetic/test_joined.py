@@ -271,3 +271,29 @@ def test_numbers_in_far_too_wide_bounds_are_not_moved_by_the_noise_of_moments(ad
         assert np.median(rows[name]) == pytest.approx(frame[name].median(), rel=0.15)
         assert rows[name].mean() == pytest.approx(frame[name].mean(), rel=0.25)
     assert (rows["gain"] == 0).mean() == pytest.approx(0.35, abs=0.02)
+
+
+def test_second_moments_are_measured_beside_counts_before_they_are_without():
+    """Rows of noisy counts have a worse covariance than none at all; where nothing can be known of it, it is not."""
+    for size, alone, beside in ((8000, False, True), (1000, False, False), (50_000, True, True)):
+        schema = sf.Schema({name: sf.Integers(0, 1000) for name in "abcd"}, adjacency=sf.Replace(), size=size)
+        blocks = [
+            JoinedSynthesis.calibrate(bind(sf.synthetic(), schema), sf.Pure(1.0), share).smooth.design.blocks
+            for share in (Fraction(1), Fraction(5, 6))
+        ]
+        assert ["second" in held for held in blocks] == [alone, beside]
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_a_column_whose_few_far_values_noise_hides_keeps_its_measured_mean(adjacency, tmp_path):
+    """One in twenty-five has a loss, each of another size: no level of it shows, but the mean is known; via a file."""
+    chance, size = np.random.default_rng(12), 20_000
+    loss = np.where(chance.random(size) < 0.04, chance.integers(1000, 5000, size), 0)
+    frame = pd.DataFrame({"loss": loss, **{name: chance.integers(0, 100, size) for name in "abc"}})
+    frame.to_parquet(tmp_path / "losses.parquet")
+    spaces = {"loss": sf.Integers(0, 5000), **{name: sf.Integers(0, 100) for name in "abc"}}
+    schema = sf.Schema(spaces, dataset="losses", size=size, adjacency=ADJACENCIES[adjacency])
+    mechanism = best(bind(sf.synthetic(), schema), sf.Pure(1.0))
+    table = sf.read(tmp_path / "losses.parquet", schema=schema)
+    made = mechanism.release(mechanism.take(table), seeded(4)).rows["loss"]
+    assert made.mean() == pytest.approx(loss.mean(), abs=15)  # of 5000, as its noise is; without it 0, not 120

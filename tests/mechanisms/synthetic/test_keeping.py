@@ -233,6 +233,7 @@ def test_a_file_a_stored_table_and_a_free_repetition(tmp_path: Path) -> None:
     assert session.synthesize(spend=sf.Pure(1), good_for="marginals", keep=KEEP).rows == made.rows
 
 
+@pytest.mark.heavy
 def test_columns_that_are_computed_are_neither_read_nor_measured_but_can_be_asked_of(tmp_path: Path) -> None:
     """What the file holds where rules compute is never looked at; a refusal comes before the charge."""
     frame = contracts(800)[["id", "base", "extra", "total"]].assign(total=-5)

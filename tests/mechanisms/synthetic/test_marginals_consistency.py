@@ -88,6 +88,7 @@ def test_averages_are_nearer_and_are_met_in_few_steps() -> None:
     assert gaps[1] < 0.5 * gaps[0]
 
 
+@pytest.mark.heavy
 def test_what_is_left_of_a_column_s_noise_is_what_its_errors_are() -> None:
     """Over 2000 draws of a pair and its columns; of a column in finer groups than its pair's, less is taken away."""
     chance = np.random.default_rng(5)

@@ -105,6 +105,7 @@ def test_smaller_errors_than_a_noisy_mean_with_a_guessed_spread(target, limit):
     assert np.mean(ours) <= limit * np.mean(control)
 
 
+@pytest.mark.heavy
 def test_errors_fall_with_rows():
     """16 times the rows: 1/16 of the noise, and sampling plays no part; a factor of 5 leaves room for structure."""
     errors = []

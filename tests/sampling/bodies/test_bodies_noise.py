@@ -86,6 +86,7 @@ def test_gauges_by_pivots_are_those_of_a_linear_program(hull):
     assert hull.gauge(points) == pytest.approx(hull.gauge_by_program(points), rel=1e-9)
 
 
+@pytest.mark.heavy
 @every
 def test_normals_and_gauges_of_a_walk_fit(hull):
     path = bounce(hull.frame, 200, 3, seeded(1))
@@ -94,6 +95,7 @@ def test_normals_and_gauges_of_a_walk_fit(hull):
     assert gauges[:20] == pytest.approx(hull.gauge_by_program(path.points[:20] @ hull.frame.lift.T), rel=1e-8)
 
 
+@pytest.mark.heavy
 def test_a_long_walk_over_degenerate_facets_stays_sound():
     """Differences of sign columns: facets hold many columns, and dependent ones must not enter a basis together."""
     first, second = np.triu_indices(40, 1)
@@ -266,6 +268,7 @@ def test_the_cubic_field_notices_mass_at_facet_centers():
     assert cubic_gap(path.points[None], path.normals[None]) < 6
 
 
+@pytest.mark.heavy
 def test_hit_and_run_agrees_with_the_exact_sampler():
     path = hit_and_run(SKEW.frame, MANY, 10, 100, seeded(3))
     exact, _ = knorm(SKEW, 1.0, MANY, seeded(4))
@@ -273,6 +276,7 @@ def test_hit_and_run_agrees_with_the_exact_sampler():
     assert refused(1.1 * exact, path.points @ SKEW.frame.lift.T)
 
 
+@pytest.mark.heavy
 def test_ball_and_grid_walks_are_uniform_when_refused_steps_count():
     cube = Hull(np.array([[1.0, 1.0], [1.0, -1.0]]))  # a square: uniform has second moments 1/3
     ball = ball_walk(cube, 200_000, 1.0, seeded(1))

@@ -104,7 +104,8 @@ class Curve(Shown):
     def covered(self) -> str:
         """What error bars and bands are about, in words."""
         if self.pull is None:
-            return "the curve without noise"
+            smoothed = "smoothed " if self.kind in ("density", "distribution") else ""
+            return f"the {smoothed}curve without noise"
         return (
             "the penalized curve without noise, not the mean of the data: where rows are few it bends toward "
             f"{self.pull.middle:g}"

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sfumato.answers.curves.expansion import Reading
 from sfumato.answers.curves.waves import Floats
 from sfumato.errors import ParameterError
+from sfumato.numeric import normal_point
 from sfumato.sampling import DiscreteLaplace, RoundedNormal
 from sfumato.sampling.balls import BallVectors
 from sfumato.sampling.processes import supremum_quantile
@@ -83,10 +84,8 @@ def margins(weights: Floats, law: Any, beta: float) -> Floats:
     _check(beta)
     spread = np.sqrt((weights**2).sum(axis=1))
     if isinstance(law, RoundedNormal):
-        from scipy.special import ndtri
-
         rounding = 0.5 * np.abs(weights).sum(axis=1)
-        return np.asarray((-float(ndtri(beta / 2)) * law.sigma * spread + rounding) * UP)
+        return np.asarray((normal_point(beta / 2) * law.sigma * spread + rounding) * UP)
     if isinstance(law, DiscreteLaplace):
         return _chernoff(law.scale * spread, law.scale * np.abs(weights).max(axis=1, initial=0.0), beta)
     if isinstance(law, BallVectors):  # alike in all directions
@@ -137,15 +136,13 @@ def supremum(reading: Reading, units: Floats, law: Any, beta: float) -> float:
 
 def _limit(reading: Reading, kind: str, relative: Floats, beta: float, degrees: int = 0) -> float:
     """The quantile of the supremum for unit noise; of a ball's in so many coordinates."""
-    from scipy.special import ndtri
-
     sups = _simulated(reading, kind, relative.tobytes(), degrees)
     rank = place(len(sups), beta)
     if rank < len(sups):
         return float(sups[rank])
     if kind == "normal":  # beyond its median by t deviations as rarely as one normal [Borell1975]
         middle = float(sups[place(len(sups), 0.5)])
-        return middle + float(-ndtri(beta)) * Padded(reading).spread(relative)
+        return middle + normal_point(beta) * Padded(reading).spread(relative)
     if kind == "ball":  # a deviation that all share, times the supremum of normal noise
         return BallVectors(1.0, degrees).radius(beta / 2) * _limit(reading, "normal", relative, beta / 2)
     weights = np.abs(reading.paths(np.diag(relative))) if reading.size <= MOST_PROBED else relative[:, None]

@@ -21,6 +21,7 @@ from sfumato.answers.curves.pooling import Pool, Tallies, pools
 from sfumato.answers.curves.smoothing import Process, smooth
 from sfumato.answers.curves.waves import Floats
 from sfumato.errors import ParameterError
+from sfumato.numeric import normal_point
 
 __all__ = ["COVERED", "Trend"]
 
@@ -99,9 +100,7 @@ class Trend:
 
     def interval(self, points: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
         """For each point by itself."""
-        from scipy.special import ndtri
-
-        return self._around(points, -float(ndtri((1 - arguments.level(level)) / 2)))
+        return self._around(points, normal_point((1 - arguments.level(level)) / 2))
 
     def band(self, points: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
         """For all points of the domain at once."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from sfumato.arguments import instance
 from sfumato.bounds.arguments import whole
 from sfumato.bounds.line.chains import Chain, Loss, chain_of_answers, chain_of_counts
 from sfumato.privacy.guarantees import Guarantee
@@ -24,6 +25,8 @@ LEAST_LOSS = 1e-9  # smaller losses are counted as this one, which only lowers a
 def least_variance(claim: Guarantee) -> float:
     """The least worst mean square of a count that a unit moves by 1, on tables of unbounded size.
 
+    Proof: docs/proofs/bounds-truncation.md, docs/proofs/bounds-divergence.md.
+
     >>> from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
     >>> [round(least_variance(claim), 2) for claim in (Pure(1.0), Concentrated(0.1), Approximate(0.05, 0.01))]
     [1.84, 5.0, 151.38]
@@ -34,6 +37,8 @@ def least_variance(claim: Guarantee) -> float:
 def least_on_chain(claim: Guarantee, steps: int) -> Chain:
     """The least worst mean square of a count on the tables 0..`steps`, and the prior that guarantees it.
 
+    Proof: docs/proofs/bounds-posterior.md.
+
     >>> from sfumato.privacy.guarantees import Pure
     >>> round(least_on_chain(Pure(1.0), 20).mean_square / least_variance(Pure(1.0)), 3)
     0.896
@@ -42,7 +47,10 @@ def least_on_chain(claim: Guarantee, steps: int) -> Chain:
 
 
 def least_of_answers(claim: Guarantee, answers: Sequence[float]) -> float:
-    """The least worst mean square of a number with these answers on the tables 0..K, consecutive ones neighbors."""
+    """The least worst mean square of a number with these answers on the tables 0..K, consecutive ones neighbors.
+
+    Proof: docs/proofs/bounds-posterior.md.
+    """
     return _answers(_loss(claim), np.asarray(answers, dtype=float).tobytes())
 
 
@@ -56,6 +64,7 @@ def words(claim: Guarantee) -> str:
 
 def _loss(claim: Guarantee) -> Loss:
     """The numbers of a claim."""
+    instance("claim", claim, Guarantee, "a guarantee, such as Pure(1.0) or Concentrated(0.1)")
     parts = claim.parts()
     if "rho" in parts:
         return Loss(0.0, 0.0, max(parts["rho"], LEAST_LOSS**2))
@@ -67,11 +76,11 @@ def _variance(loss: Loss) -> float:
     return loss.variance()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _counts(loss: Loss, steps: int) -> Chain:
     return chain_of_counts(loss, steps)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _answers(loss: Loss, answers: bytes) -> float:
     return chain_of_answers(loss, np.frombuffer(answers)).mean_square

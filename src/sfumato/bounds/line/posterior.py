@@ -18,7 +18,9 @@ __all__ = ["Ratios", "equalizing_prior", "geometric_guess"]
 
 Array = npt.NDArray[np.float64]
 ROUNDS = 200  # of the prior's improvement
-EVEN = 1e-3  # how far apart the tables' errors may stay
+BOLD = 2.2  # the first power of a step, halved where it goes too far
+LEAST = 0.01  # smaller ones are none
+EVEN = 2e-3  # how far apart the tables' errors may stay: of the bound that costs a tenth of it at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +51,20 @@ def equalizing_prior(epsilon: float, answers: Array) -> Array:
     places = (np.arange(len(answers)) + 0.5) / len(answers)
     prior = (np.sin(np.pi * places) ** 2 + 1e-3) / np.gradient(answers) ** 2
     prior /= prior.sum()
-    best, kept = 0.0, prior
     law = _unsmoothed(epsilon, np.ones(len(answers)))
+    best, kept, seen, power = 0.0, prior, answers, BOLD
     for _ in range(ROUNDS):
         centers, _ = _guesses(epsilon, answers, prior)
         moments = _smoothed(epsilon, np.stack([law, law * centers, law * centers**2], axis=1))
         errors = np.maximum(moments[:, 2] - 2 * answers * moments[:, 1] + answers**2 * moments[:, 0], 1e-300)
         mean = float(prior @ errors)
         if mean > best:
-            best, kept = mean, prior
-        if errors.max() < mean * (1 + EVEN):
+            best, kept, seen = mean, prior, errors
+        else:
+            power /= 2
+        if seen.max() < best * (1 + EVEN) or power < LEAST:
             break
-        prior = prior * (errors / mean) ** 0.7
+        prior = kept * (seen / best) ** power
         prior /= prior.sum()
     return kept
 

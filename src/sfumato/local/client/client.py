@@ -15,6 +15,7 @@ from sfumato.local.client.budget import Budget
 from sfumato.local.client.files import locked, read, write
 from sfumato.local.client.keeping import answered, drawn, keeping_costs, place_of, single
 from sfumato.local.client.randomized import Randomized
+from sfumato.local.client.sealing import check_sealing
 from sfumato.local.client.wire import Declared, encode_batch
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, LocalProtocol, Reports
@@ -65,6 +66,7 @@ class Client:
             raise ParameterError(
                 f"the collection promises that an owner randomizes at most {source.most} values; a Device keeps to it"
             )
+        check_sealing(None if isinstance(source, LocalProtocol) else source.key)
         self._names = Names() if isinstance(source, LocalProtocol) else Names(source.labels, source.other)
         self.budget = budget
         self._memory = None if memory is None else Path(memory)
@@ -90,6 +92,8 @@ class Client:
         """What leaves the device, in plain words."""
         claim = self.cost().words().format(unit="any other value its owner might have had")
         lines = [f"Each report holds {self.protocol.words()}, and nothing else.", f"The promise: {claim}."]
+        if caution := self.protocol.caution():
+            lines.append(f"What is estimated {caution}.")
         if self._names.other is not None:
             lines.append(f"A value that is unknown or missing is reported as {self._names.other!r}.")
         if self._memory is None:

@@ -16,6 +16,7 @@ that collections that declare `most` need a budget without a period.
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 import time
@@ -31,11 +32,12 @@ from sfumato.local.client.bits import SystemBits
 from sfumato.local.client.budget import UNIT, amounts
 from sfumato.local.client.keeping import answered, drawn, keeping_costs, place_of, single
 from sfumato.local.client.randomized import Randomized
+from sfumato.local.client.sealing import check_sealing
 from sfumato.local.client.wire import Declared, encode_batch, header_of
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Reports
 from sfumato.numeric import shown_up
-from sfumato.privacy.guarantees import Approximate, Pure, to_record
+from sfumato.privacy.guarantees import Approximate, Pure, guarantee_from, to_record
 from sfumato.records import canonical_ascii
 from sfumato.storage import DatabaseKind
 
@@ -106,6 +108,7 @@ class Device:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.collection = _declared(collection)
+        check_sealing(self.collection.key)
         _countable(budget)
         if budget is not None and not _paid(budget, self._price()):
             raise ParameterError(
@@ -180,6 +183,8 @@ class Device:
         protocol, most = self.collection.protocol, self.collection.most
         claim = protocol.guarantee().words().format(unit="any other value its owner might have had")
         lines = [f"Each report holds {protocol.words()}, and nothing else.", f"The promise of one report: {claim}."]
+        if caution := protocol.caution():
+            lines.append(f"What is estimated {caution}.")
         if self.collection.key is not None:
             lines.append("It is sealed: whoever carries it sees that a report was sent, and cannot read it.")
         rounds = len(self.collection.rounds)
@@ -194,6 +199,7 @@ class Device:
             time = "" if self.period is None else f" in any {self.period} days"
             lines.append(f"All collections together spend at most {told(self.budget)}{time}; {self.left()}.")
             lines += self._shortage(self.budget)
+            lines += self._more()
         return "\n".join(lines)
 
     def _shortage(self, budget: Pure | Approximate) -> list[str]:
@@ -205,6 +211,18 @@ class Device:
             return [f"It pays for {paid} of {most} different values; what cannot be paid for is answered as the last."]
         time = "" if self.period is None else f" in any {self.period} days"
         return [f"It pays for {paid} of {rounds} rounds{time}; when nothing is left the device stays silent."]
+
+    def _more(self) -> list[str]:
+        """What can still be paid for now, of this collection, where that is not all of it."""
+        remaining, most, rounds = self.remaining(), self.collection.most, len(self.collection.rounds)
+        query = "SELECT count(*), count(nullif(epsilon, 0)) FROM charges WHERE collection = ?"
+        with STATE.reading(self._path) as connection:
+            answered, charged = connection.execute(query, (self.collection.digest,)).fetchone()
+        wanted = rounds - answered if most is None else most - charged
+        paid = wanted if remaining is None else _paid(remaining, self._price())
+        if paid >= wanted:
+            return []
+        return [f"Now it pays for {paid} more {'round' if most is None else 'value'}{'' if paid == 1 else 's'} here."]
 
     def _price(self) -> Pure | Approximate:
         """What a fresh report costs, or keeping one more value."""
@@ -275,7 +293,9 @@ class Device:
         with STATE.reading(self._path) as connection:
             held = connection.execute("SELECT budget, period FROM terms").fetchone()
         if held != terms:
-            raise LedgerError(f"{self._path.name} keeps another budget; open it with the one it was made with")
+            raise LedgerError(
+                f"{self._path.name} keeps another budget, {_terms(*held)}; open it with the one it was made with"
+            )
 
 
 def told(claim: Pure | Approximate) -> str:
@@ -285,6 +305,14 @@ def told(claim: Pure | Approximate) -> str:
     'epsilon 2 and delta 1e-06'
     """
     return " and ".join(f"{name} {shown_up(amount, 6)}" for name, amount in claim.parts().items())
+
+
+def _terms(budget: str, period: int | None) -> str:
+    """A stored budget in a few words."""
+    if not budget:
+        return "no limit"
+    found = guarantee_from(json.loads(budget))
+    return told(found) + ("" if period is None else f" in any {period} days")  # type: ignore[arg-type]
 
 
 def _countable(budget: Pure | Approximate | None) -> None:

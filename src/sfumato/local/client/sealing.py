@@ -3,7 +3,7 @@
 Hybrid public-key encryption (RFC 9180, base mode, one shot) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and
 AES-128-GCM.  Its `info` is that of the round: the collection's digest and the round's name, so that a sealed report
 opens in no other one.  All records of a protocol are equally long, and so are the sealed ones.  What seals is loaded
-with the first report of a collection that declares a key; other clients need numpy alone.  See docs/formats/reports.md.
+when a client of a collection that declares a key is opened; others need numpy alone.  See docs/formats/reports.md.
 """
 
 from __future__ import annotations
@@ -11,16 +11,26 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sfumato.errors import ParameterError, ReportError
+from sfumato.errors import ParameterError, UnsupportedQuery
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
     from cryptography.hazmat.primitives.hpke import Suite
 
-__all__ = ["SEAL", "checked_key", "context", "sealed", "unsealed"]
+__all__ = ["SEAL", "SealingMissing", "check_sealing", "checked_key", "context", "sealed", "unsealed"]
 
 KEY = 32  # bytes of a public key
 SEAL = 32 + 16  # bytes by which a record grows: an encapsulated key before it, a tag behind
+
+
+class SealingMissing(UnsupportedQuery, ImportError):
+    """What seals reports is not installed."""
+
+
+def check_sealing(key: str | None) -> None:
+    """Refuse to open a client that could not seal what its collection declares sealed; without a key all is well."""
+    if key is not None:
+        _suite()
 
 
 def checked_key(key: object) -> str:
@@ -37,8 +47,9 @@ def context(digest: str, round: str) -> bytes:
 
 def sealed(record: bytes, key: str, info: bytes) -> bytes:
     """A record that only the holder of the private key can read."""
+    suite = _suite()
     try:
-        return _suite().encrypt(record, _public(key), info=info)
+        return suite.encrypt(record, _public(key), info=info)
     except ValueError:
         raise ParameterError("key is no public key of X25519; declare one that `sfumato key` made") from None
 
@@ -58,8 +69,9 @@ def _suite() -> Suite:
     try:
         from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
     except ImportError:
-        raise ReportError(
-            "this collection seals its reports, which needs cryptography 47 or later; install it, nothing was sent"
+        raise SealingMissing(
+            "the collection seals its reports, and sealing needs the extra: pip install 'sfumato-client[sealed]' "
+            "(cryptography 47 or later); nothing was sent"
         ) from None
     return Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.cards import counted
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.client.binding import SEALED, UNBOUND, Address
 from sfumato.local.client.sealing import context
@@ -373,9 +374,9 @@ def _opener(collection: Collection, key: Key | str | os.PathLike[str]) -> Key:
 
 def _receipt(folded: Folded) -> Receipt:
     if folded.before:
-        words = f"this message is known already: {folded.accepted:,} reports, not counted again"
+        words = f"this message is known already: {counted(folded.accepted, 'report')}, not counted again"
     else:
         refused = ", ".join(f"{count:,} {reason}" for reason, count in folded.refused.items() if reason != THIN)
-        words = f"{folded.accepted:,} reports counted" + (f"; refused: {refused}" if refused else "")
+        words = f"{counted(folded.accepted, 'report')} counted" + (f"; refused: {refused}" if refused else "")
         words += "; fewer than are declared to be shuffled together" if THIN in folded.refused else ""
     return Receipt(folded.accepted, folded.refused, folded.before, words)

@@ -69,6 +69,9 @@ class Collection:
     batch: int | None = None
 
     def __post_init__(self) -> None:
+        for part in ("labels", "rounds"):
+            if isinstance(getattr(self, part), list):
+                object.__setattr__(self, part, tuple(getattr(self, part)))
         if not (_text(self.name) and 0 < len(self.name.strip()) <= LONGEST):
             raise ParameterError(f"name must be a text of 1 to {LONGEST} characters that says what is collected")
         if not isinstance(self.protocol, LocalProtocol):
@@ -141,6 +144,17 @@ class Collection:
     def history(self) -> Pure | Approximate:
         """What all reports of one owner cost, over all rounds: `most` values, or a fresh report each round."""
         return history(self.protocol, len(self.rounds), self.most)
+
+    def caution(self) -> str:
+        """What estimates rely on and cannot show themselves; empty if there is nothing."""
+        told = [caution] if (caution := self.protocol.caution()) else []
+        if self.most is not None and self.most < len(self.rounds):
+            rare = ", and numbers hardly ever repeat" if "mean" in self.protocol.goal else ""
+            told.append(
+                f"an owner is heard for at most {self.most} different values{rare}: what comes after them is answered "
+                "as the last one, so that later rounds lag behind what changes"
+            )
+        return "; ".join(told)
 
     def to_record(self) -> dict[str, Any]:
         """Plain values; numbers are texts, so that every language hashes the same bytes."""
@@ -227,7 +241,7 @@ def _text(value: object) -> bool:
 
 def _names(part: str, names: object) -> None:
     if not isinstance(names, tuple) or not all(_text(name) and (name or part == "labels") for name in names):
-        raise ParameterError(f"{part} must be texts, in a tuple")
+        raise ParameterError(f"{part} must be texts, in a tuple or list")
     if len(set(names)) != len(names):
         raise ParameterError(f"{part} must be different from each other")
 

@@ -35,7 +35,7 @@ from sfumato.queries.linear.simplex import projected
 from sfumato.records import readable
 from sfumato.visible import visible
 
-__all__ = ["FORMAT", "Estimate", "load_estimate", "short"]
+__all__ = ["FORMAT", "Estimate", "limits_in_words", "load_estimate", "short", "stated"]
 
 FORMAT, EARLIER = "sfumato-estimate/2", "sfumato-estimate/1"  # rounds have names; they were counted
 FIRST, FEW = 10, 3  # estimates that are shown in a table, and in a line
@@ -59,12 +59,21 @@ class Estimate(Shown, Framed):
 
     @property
     def variances(self) -> Floats:
-        """The exact variance of each estimate, at the nearest distribution; where there is none, the worst case."""
+        """The exact variance of each estimate, at the nearest distribution; where there is none, the worst case.
+
+        Over the coins of owners and protocol, around what holds among those who reported.  Where a protocol states it
+        around the population (`drawn`), what drawing people adds to a share s, s (1 - s) / n, is taken off: the mean
+        over the coins is the share among them, so that the two parts add up.
+        """
+        protocol = self.collection.protocol
         try:
-            truth: npt.ArrayLike | None = self.consistent()
+            truth: Floats | None = self.consistent()
         except UnsupportedQuery:
             truth = None
-        return self.collection.protocol.variance(self.reports, truth)
+        variance = protocol.variance(self.reports, truth)
+        if truth is None or not protocol.drawn:
+            return variance
+        return np.maximum(variance - truth * (1 - truth) / self.reports, 0.0)
 
     def consistent(self) -> Floats:
         """The nearest estimates that could be true: never further from the truth, but no longer unbiased."""
@@ -88,7 +97,7 @@ class Estimate(Shown, Framed):
         """
         beta = 1 - checked_level(level)
         protocol, count = self.collection.protocol, len(self.values)
-        low, high = limits_of(protocol, self.tally, self.reports, beta / count if joint else beta)
+        low, high = limits_of(protocol, self.tally, self.reports, beta / len(self.rows()) if joint else beta)
         if self.suspicions():
             least, most = possible(protocol)
             return np.full(count, least), np.full(count, most)
@@ -155,37 +164,56 @@ class Estimate(Shown, Framed):
             return [f"{point:g}" for point in protocol.points]
         return [protocol.goal] if count == 1 else [str(place) for place in range(count)]
 
+    def rows(self) -> npt.NDArray[np.intp]:
+        """Which of the values a table shows: all, or for questions of yes or no the shares of yes.
+
+        The share of no, its limits and its errors are what is left of one; so limits that hold for these hold for all.
+        """
+        every = np.arange(len(self.values))
+        protocol = self.collection.protocol
+        return every[1::2] if isinstance(protocol, Marginals) and protocol.yes_no else every
+
+    def row_labels(self) -> list[str]:
+        """What each row of a table is about: of questions of yes or no the question, where it has a name."""
+        rows, given = self.rows(), self.collection.labels
+        if len(rows) < len(self.values) and len(given) == len(rows):
+            return list(given)
+        labels = self.labels()
+        return [labels[row] for row in rows]
+
     def columns(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> dict[str, list[Any]]:
-        """Labels, estimates, standard errors and limits as lists; the latter where the protocol has them.
+        """Labels, estimates, standard errors and limits of all `rows`; the latter where the protocol has them.
 
         A suspicious tally has neither errors nor limits: they would be those of honest reports.
         """
         checked_level(level)
-        found = {"label": self.labels(), "estimate": (self.consistent() if consistent else self.values).tolist()}
+        rows, values = self.rows(), self.consistent() if consistent else self.values
+        found = {"label": self.row_labels(), "estimate": values[rows].tolist()}
         if self.suspicions():
             return found
         with contextlib.suppress(UnsupportedQuery):
-            found["standard_error"] = np.sqrt(self.variances).tolist()
+            found["standard_error"] = np.sqrt(self.variances)[rows].tolist()
             low, high = self.interval(level, joint=joint)
-            found |= {"low": low.tolist(), "high": high.tolist()}
+            found |= {"low": low[rows].tolist(), "high": high[rows].tolist()}
         return found
 
     def table(self, level: float = 0.95, *, joint: bool = False, consistent: bool = False) -> Any:
-        """The same as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self.columns(level, joint=joint, consistent=consistent))
+        """The same as an Arrow table; with limits it says their level, and whether they hold for all rows at once."""
+        return stated(self.columns(level, joint=joint, consistent=consistent), level, joint)
 
     def words(self) -> str:
         """The claim in full sentences."""
-        return str(Card(self._title(), self._facts()))
+        return str(Card(self.title(), self.facts()))
 
-    def _title(self) -> str:
-        return f"{self.collection.name}, round {self.round}: {self.reports:,} reports"
+    def title(self) -> str:
+        """What was collected, and how much of it."""
+        return f"{self.collection.name}, round {self.round}: {counted(self.reports, 'report')}"
 
-    def _facts(self) -> dict[str, str]:
+    def facts(self) -> dict[str, str]:
+        """The claim, part by part, each in words."""
         doubts = "; ".join(doubt.words() for doubt in self.suspicions())
         found = {"SUSPICIOUS": f"{doubts}. No interval is stated."} if doubts else {}
+        found |= {"caution": caution} if (caution := self.collection.caution()) else {}
         found |= {"guarantee": self.guarantee().words().format(unit=UNIT), **self._history()}
         found |= {} if doubts else {**self._shuffled(), "certificate": self.certificate().words()}
         told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason != REPEATED]
@@ -214,16 +242,17 @@ class Estimate(Shown, Framed):
             return {"shuffled": f"{told}, if a relay shuffles and the others report honestly"}
         return {}
 
-    def card(self) -> Card:
+    def card(self, level: float = 0.95, *, joint: bool = False) -> Card:
         """The first estimates with their limits, and the claim."""
-        columns = self.columns()
+        columns = self.columns(level, joint=joint)
         count = len(columns["label"])
         shown = [list(map(visible, columns["label"][:FIRST]))]
         shown += [[f"{number:.4g}" for number in columns[name][:FIRST]] for name in list(columns)[1:]]
         headings = [name.replace("_", " ") for name in columns]
         rows = list(zip(*shown, strict=True))
         numeric = [place > 0 for place in range(len(headings))]
-        return Card(self._title(), self._facts(), headings, rows, numeric, count - len(rows))
+        facts = {**limits_in_words(columns, level, joint, counted(count, "value")), **self.facts()}
+        return Card(self.title(), facts, headings, rows, numeric, count - len(rows))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{value:.4g}" for value in self.values[:FEW])
@@ -292,6 +321,22 @@ class Estimate(Shown, Framed):
         record = self.to_record(level, joint=joint, consistent=consistent)
         target.write_text(readable(record), encoding="utf-8")
         return target
+
+
+def limits_in_words(columns: dict[str, list[Any]], level: float, joint: bool, over: str) -> dict[str, str]:
+    """What the limits of a table claim, as a fact of its card."""
+    if "low" not in columns:
+        return {}
+    return {"intervals": f"level {level:.4g}, " + (f"jointly over {over}" if joint else "each value by itself")}
+
+
+def stated(columns: dict[str, list[Any]], level: float, joint: bool) -> Any:
+    """Columns as an Arrow table, in which limits have their level beside them."""
+    import pyarrow as pa
+
+    count = len(columns["label"])
+    claim = {"level": [level] * count, "joint": [joint] * count} if "low" in columns else {}
+    return pa.table({**columns, **claim})
 
 
 def short(claim: Pure | Approximate) -> str:

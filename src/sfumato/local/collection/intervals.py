@@ -31,9 +31,12 @@ from sfumato.local.protocols.privunit import LEVELS
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally
 from sfumato.local.questions.limits import bernstein_sum, binomial
 from sfumato.local.questions.mapped import Mapped
+from sfumato.local.questions.marginals import Marginals
 from sfumato.local.questions.moments import supports
+from sfumato.local.questions.ranges import Ranges
+from sfumato.local.questions.sets import Sets
 
-__all__ = ["limits_of", "possible", "rates", "reach_beyond"]
+__all__ = ["half_width", "limits_of", "possible", "rates", "reach_beyond"]
 
 MOST_OUTPUTS = 1 << 16  # reports that are tried one by one for how far they move an estimate
 LEVELS_TRIED = np.exp(-np.arange(1.0, 700.0, 0.5)).tolist()  # from the largest
@@ -60,6 +63,26 @@ def limits_of(protocol: LocalProtocol, tally: Tally, n: int, beta: float) -> tup
         possible = np.clip(found, 0, 1)
         return np.clip(possible - radius, 0, 1), np.clip(possible + radius, 0, 1)
     return found - radius, found + radius
+
+
+def half_width(protocol: LocalProtocol, n: int, beta: float, share: float | None = None) -> float:
+    """Half the width that limits will have at the tally that is expected, before they are cut to what is possible.
+
+    `share` is the true one, where reports are counted.
+    """
+    if isinstance(protocol, Ranges):
+        n_each, one = [n / len(protocol.parts)] * len(protocol.parts), np.eye(1, protocol.k)
+        spread, span = protocol.functional_variance(one, n_each), protocol.functional_span(one, n_each)
+        return float(np.max(bernstein_sum(spread, span, beta)))
+    parts = len(protocol.parts) if isinstance(protocol, Marginals) else 1
+    size = protocol.size if isinstance(protocol, Sets) else 1
+    bounds = rates(protocol.tables[0] if isinstance(protocol, Marginals) else protocol)
+    if bounds is None or share is None:
+        return float(np.max(_radius(protocol, n)(beta)))
+    p, q = map(float, bounds)
+    asked = max(1, n // parts)
+    low, high = binomial([asked * (q + (p - q) * share / size)], asked, beta)
+    return float(high[0] - low[0]) / 2 * size / (p - q)
 
 
 def reach_beyond(protocol: LocalProtocol, tally: Tally, n: int) -> Floats:

@@ -14,11 +14,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sfumato.answers.frames import Framed
-from sfumato.cards import Card, Shown
+from sfumato.cards import Card, Shown, counted
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
-from sfumato.local.collection.estimates import Estimate, short
+from sfumato.local.collection.estimates import Estimate, limits_in_words, short, stated
 from sfumato.local.questions.limits import checked_level
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.visible import visible
@@ -36,31 +38,45 @@ class Difference(Shown, Framed):
     later: Estimate
 
     def __post_init__(self) -> None:
-        if self.earlier.collection != self.later.collection or self.earlier.round == self.later.round:
+        if self.earlier.collection != self.later.collection:
             raise ParameterError("a difference is between two rounds of one collection")
+        if self.earlier.round == self.later.round:
+            raise ParameterError(
+                f"round {self.later.round} would be compared with itself; name two rounds (--against, and --round, "
+                "which is the latest if not given)"
+            )
 
     def columns(self, level: float = 0.95, *, joint: bool = False) -> dict[str, list[Any]]:
-        """Labels, differences and limits; the latter where neither round is suspicious."""
-        moved = self.later.values - self.earlier.values
-        found: dict[str, list[Any]] = {"label": self.later.labels(), "difference": moved.tolist()}
+        """Labels, differences, standard errors and limits; the latter where neither round is suspicious.
+
+        Rounds that are answered afresh have independent coins: variances add up.  What is kept returns, so that then
+        the standard errors are added, which bounds that of the difference however the rounds depend.
+        """
+        rows = self.later.rows()
+        moved = (self.later.values - self.earlier.values)[rows]
+        found: dict[str, list[Any]] = {"label": self.later.row_labels(), "difference": moved.tolist()}
         if self.earlier.suspicions() or self.later.suspicions():
             return found
         half = 1 - (1 - checked_level(level)) / 2
         with contextlib.suppress(UnsupportedQuery):
+            first, second = self.earlier.variances[rows], self.later.variances[rows]
+            kept = self.later.collection.most is not None
+            error = np.sqrt(first) + np.sqrt(second) if kept else np.sqrt(first + second)
+            found["standard_error"] = error.tolist()
             (low, high), (least, most) = (one.interval(half, joint=joint) for one in (self.later, self.earlier))
-            found |= {"low": (low - most).tolist(), "high": (high - least).tolist()}
+            found |= {"low": (low - most)[rows].tolist(), "high": (high - least)[rows].tolist()}
         return found
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
-        """The same as an Arrow table."""
-        import pyarrow as pa
+        """The same as an Arrow table, with the level of its limits and whether they hold for all rows at once."""
+        return stated(self.columns(level, joint=joint), level, joint)
 
-        return pa.table(self.columns(level, joint=joint))
-
-    def card(self) -> Card:
-        """The first differences with joint limits."""
+    def card(self, level: float = 0.95, *, joint: bool = False, first: int = FIRST) -> Card:
+        """The first differences with their limits."""
         title = f"{self.later.collection.name}: from round {self.earlier.round} to round {self.later.round}"
-        return _card(title, {"history": _promise(self.later)}, self.columns(joint=True))
+        columns = self.columns(level, joint=joint)
+        facts = limits_in_words(columns, level, joint, counted(len(columns["label"]), "value"))
+        return _card(title, {**facts, "history": _promise(self.later)}, columns, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -97,10 +113,8 @@ class Series(Shown, Framed):
         return {"round": rounds, **{name: [part for table in tables for part in table[name]] for name in names}}
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
-        """The same as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.table(self.columns(level, joint=joint))
+        """The same as an Arrow table, with the level of its limits and whether they hold for all rows at once."""
+        return stated(self.columns(level, joint=joint), level, joint)
 
     def history(self) -> Pure | Approximate:
         """What all reports of one owner cost, over all rounds of the collection."""
@@ -116,28 +130,32 @@ class Series(Shown, Framed):
 
         return plot_series(self, level)
 
-    def card(self) -> Card:
-        """The first rounds with joint limits, and the promise over all of them."""
-        facts = {"history": _promise(self.rounds[-1])}
+    def card(self, level: float = 0.95, *, joint: bool = False, first: int = FIRST) -> Card:
+        """The first rounds with their limits, and the promise over all of them."""
+        columns = self.columns(level, joint=joint)
+        values, rounds = len(self.rounds[-1].rows()), len(self.rounds)
+        over = f"{counted(values, 'value')} in {counted(rounds, 'round')}"
+        facts = {**limits_in_words(columns, level, joint, over), "history": _promise(self.rounds[-1])}
         with contextlib.suppress(UnsupportedQuery, ParameterError):
             central = self.central(min(1e-6, min(one.reports for one in self.rounds) ** -1.5))
             facts["shuffled"] = (
                 f"{short(central)} over all rounds, if a relay shuffles each and the others report honestly"
             )
         count = sum(one.reports for one in self.rounds)
-        title = f"{self.collection.name}: {len(self.rounds)} of {len(self.collection.rounds)} rounds, {count:,} reports"
-        return _card(title, facts, self.columns(joint=True))
+        seen = f"{rounds} of {len(self.collection.rounds)} rounds, {counted(count, 'report')}"
+        title = f"{self.collection.name}: {seen}"
+        return _card(title, facts, columns, first)
 
 
 def _promise(estimate: Estimate) -> str:
     return f"{short(estimate.history())} over all {len(estimate.collection.rounds)} rounds of an owner"
 
 
-def _card(title: str, facts: dict[str, str], columns: dict[str, list[Any]]) -> Card:
+def _card(title: str, facts: dict[str, str], columns: dict[str, list[Any]], first: int) -> Card:
     rows = [tuple(map(_text, row)) for row in zip(*columns.values(), strict=True)]
     numeric = [name not in ("round", "label") for name in columns]
     headings = [name.replace("_", " ") for name in columns]
-    return Card(title, facts, headings, rows[:FIRST], numeric, max(0, len(rows) - FIRST))
+    return Card(title, facts, headings, rows[:first], numeric, max(0, len(rows) - first))
 
 
 def _text(part: object) -> str:

@@ -109,6 +109,7 @@ class Finding(Shown, Framed):
         facts["result"] = (
             f"holds with probability at least {1 - rule.beta:.4g}, if owners are drawn alike for each turn"
         )
+        facts |= rule.notes(self.transcript)
         told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items())]
         return {**facts, "refused": ", ".join(told) or "nothing"}
 

@@ -90,6 +90,10 @@ class Interaction(ABC):
     def columns(self, transcript: Transcript) -> dict[str, list[Any]]:
         """What the answers say, as columns of a table; the transcript is checked against the rule."""
 
+    def notes(self, transcript: Transcript) -> dict[str, str]:
+        """What else is to be said of what was found, in words."""
+        return {}
+
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """`type` and all parameters, as plain values."""

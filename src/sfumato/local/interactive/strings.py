@@ -18,7 +18,7 @@ Assumes.     Users are independent draws, each block from the same population.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -37,6 +37,7 @@ from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["Frequent", "FrequentStrings", "Prefixes"]
 
+LIKELY = 0.95  # a chance of being listed that is called sure
 END = "\0"  # stands for the end of a string inside a candidate
 
 
@@ -228,6 +229,39 @@ class FrequentStrings(Interaction):
         missed = 1 - float(bdtrc(self._threshold(rates.other, rates.gap, n, k - 1) - 1, n, rate))
         return max(0.0, 1 - self.rounds * missed)
 
+    def notes(self, transcript: Transcript) -> dict[str, str]:
+        """Which share of the people is not listed, and which strings were as good as sure to be."""
+        results, least = self.found(transcript), min((turn.reports for turn in transcript), default=0)
+        rest, low, high = (
+            1 - sum(shares)
+            for shares in zip(*((one.share, one.high, one.low) for one in results), strict=True)
+        ) if results else (1.0, 1.0, 1.0)  # fmt: skip
+        found = {
+            "unlisted": f"about {_share(rest)} of all people, from {_share(low)} to {_share(high)}, hold other strings"
+        }
+        if least:
+            sure = self.among(least * self.rounds).surely(LIKELY)
+            told = f"a string that a share of {sure:.3g} holds" if sure < 1 else "no string, however frequent,"
+            found["surely found"] = (
+                f"{told} is listed with probability {LIKELY:.4g} at least, if no more than {self.most} beginnings are "
+                "more frequent"
+            )
+        return found
+
+    def among(self, users: int) -> FrequentStrings:
+        """The same search with another number of users."""
+        return replace(self, users=users)
+
+    def surely(self, chance: float) -> float:
+        """The least share from which on a string is found with that probability (`power`), to a thousandth of it."""
+        low, high = self.least, 1.0
+        if self.power(high) < chance:
+            return 1.0
+        while high - low > 1e-3 * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.power(middle) >= chance else (middle, high)
+        return high
+
     def _channel(self, alive: list[str]) -> Prefixes:
         """Every survivor with every character, and ended; at full length only ended."""
         grown = [
@@ -258,3 +292,7 @@ class FrequentStrings(Interaction):
             (float(rate) - float(rates.other)) / rates.gap for rate in (count / turn.reports, ends[0][0], ends[1][0])
         )
         return Frequent(candidate.removesuffix(END), share, max(low, 0.0), min(high, 1.0))
+
+
+def _share(number: float) -> str:
+    return f"{min(max(number, 0.0), 1.0):.3g}"

@@ -39,6 +39,8 @@ __all__ = ["SampledCoordinates"]
 class SampledCoordinates(LocalProtocol):
     """Vectors of `dimension` numbers, one of which is reported by `inner`, a protocol for a mean.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> sampled = SampledCoordinates.calibrate(10, -1, 1, Pure(1.0))
     >>> sampled.guarantee().implies(Pure(1.0)), sampled.inner.name, round(sampled.risk(1) / 10, 1)
     (True, 'duchi', 46.8)

@@ -32,6 +32,8 @@ __all__ = ["Duchi"]
 class Duchi(Number):
     """One bit, its probability growing by `tilt` units of 2^-62 with each step; an even number of steps.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> one_bit = Duchi.calibrate(-1, 1, Pure(1.0))
     >>> one_bit.guarantee().implies(Pure(1.0)), round(one_bit.risk(1), 4)
     (True, 4.6827)

@@ -38,6 +38,8 @@ MOST = 1 << 24  # categories
 class GeneralizedResponse(LocalProtocol):
     """The true category with probability `truthful`, else one of all k; values outside [0, k) count as the last.
 
+    Proof: docs/proofs/local-categories.md.
+
     >>> rr = GeneralizedResponse.calibrate(4, Pure(1.0))
     >>> round(rr.keep, 6), rr.guarantee().implies(Pure(1.0)), rr.report_bytes
     (0.475367, True, 1)

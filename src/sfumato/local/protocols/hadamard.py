@@ -42,6 +42,8 @@ MOST = 1 << 24  # categories
 class HadamardResponse(LocalProtocol):
     """One number below `blocks` b; values outside [0, k) count as the last category.
 
+    Proof: docs/proofs/local-categories.md.
+
     >>> response = HadamardResponse.calibrate(1000, Pure(1.0))
     >>> response.blocks, response.block, response.report_bytes, response.guarantee().implies(Pure(1.0))
     (1, 1024, 2, True)

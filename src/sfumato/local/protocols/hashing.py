@@ -47,6 +47,8 @@ FEW = 1 << 21  # pairs of a report and a category below which supports are count
 class LocalHashing(LocalProtocol):
     """A hash function and a noisy hash; values outside [0, k) count as the last category.
 
+    Proof: docs/proofs/local-categories.md.
+
     >>> olh = LocalHashing.calibrate(1024, Pure(1.0))
     >>> olh.g, olh.digits, olh.report_bytes, olh.guarantee().implies(Pure(1.0))
     (4, 5, 2, True)

@@ -43,6 +43,8 @@ LEAST = 2.0**-20  # share of either part: a coin must be a coin
 class Hybrid(LocalProtocol):
     """Piecewise with probability `mixture`, else Duchi; both on the same interval and lattice.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> hybrid = Hybrid.calibrate(-1, 1, Pure(2.0))
     >>> hybrid.guarantee().implies(Pure(2.0)), round(hybrid.risk(1), 3)
     (True, 0.983)

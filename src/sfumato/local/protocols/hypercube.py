@@ -42,6 +42,8 @@ BLOCK = 1 << 22  # coordinates at a time
 class Hypercube(LocalProtocol):
     """Vectors in [low, high]^dimension; a bad coordinate counts as the middle, what is no vector as all middles.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> cube = Hypercube.calibrate(10, -1, 1, Pure(1.0))
     >>> cube.guarantee().implies(Pure(1.0)), cube.report_bytes, round(cube.risk(1) / 10, 1)
     (True, 2, 77.3)

@@ -38,6 +38,8 @@ REACH = 80  # scales of noise at most; more has probability e^-80, and is cut
 class LocalLaplace(Number):
     """Geometric noise of an integer `scale` on places from 0 to `steps`.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> noisy = LocalLaplace.calibrate(-1, 1, Pure(1.0))
     >>> noisy.guarantee(), round(noisy.risk(1), 3)
     (Pure(epsilon=1.0), 8.0)

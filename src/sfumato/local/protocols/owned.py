@@ -42,9 +42,9 @@ class Names:
         if self.other is not None and (isinstance(value, str) or _missing(value)):
             return self.labels.index(self.other)
         how = (
-            "labels are texts, not positions"
-            if self.other is not None
-            else "the collection declares no label `other` for unknown or missing values"
+            "the collection declares no label `other` for unknown or missing values"
+            if isinstance(value, str) or _missing(value)
+            else "labels are texts, not positions or booleans"
         )
         raise ParameterError(f"a value must be one of the {k} labels, exactly as declared: {how}; {UNSENT}")
 
@@ -53,14 +53,15 @@ def position(value: object, k: int) -> int:
     """A whole number from 0 to k - 1, as it is."""
     if _numeric(value) and 0 <= value < k and value == int(value):
         return int(value)
-    raise ParameterError(f"a value must be a whole number from 0 to {k - 1}, the position of its category; {UNSENT}")
+    how = "the position of its category" + (", and no boolean" if isinstance(value, bool) else "")
+    raise ParameterError(f"a value must be a whole number from 0 to {k - 1}, {how}; {UNSENT}")
 
 
 def number(value: object) -> float:
     """A number; infinite ones are the protocol's to clip."""
     if _numeric(value) and not _missing(value):
         return _float(value)
-    how = "a text is no number, even one of digits" if isinstance(value, str) else "not missing"
+    how = "a text is no number, even one of digits" if isinstance(value, str) else "not missing, and no boolean"
     raise ParameterError(f"a value must be a number: {how}; {UNSENT}")
 
 

@@ -36,6 +36,8 @@ __all__ = ["Piecewise"]
 class Piecewise(Number):
     """A window of `window` reports, hit on purpose with probability `informed`.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> piecewise = Piecewise.calibrate(-1, 1, Pure(4.0))
     >>> piecewise.guarantee().implies(Pure(4.0)), round(piecewise.risk(1), 4)
     (True, 0.1618)

@@ -44,6 +44,8 @@ LEAST = 1e-290  # measures of caps below this lose digits to underflow
 class PrivUnit(LocalProtocol):
     """Vectors of length at most one; longer ones are shortened, what is no finite vector counts as zero.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> unit = PrivUnit.calibrate(16, Pure(4.0, assumptions=frozenset(["real-arithmetic"])))
     >>> unit.guarantee().epsilon <= 4.0, unit.report_bytes, round(unit.risk(1), 1)
     (True, 32, 7.3)

@@ -55,6 +55,7 @@ class LocalProtocol(ABC):
 
     name: ClassVar[str]  # on the wire and in records; never changes its meaning
     goal: ClassVar[str]  # what `estimate` estimates: "frequencies", "mean", "means" or "distribution"
+    drawn: ClassVar[bool] = False  # whether `variance` holds what drawing the owners adds, beside the coins
 
     @abstractmethod
     def guarantee(self) -> Pure | Approximate:
@@ -125,6 +126,10 @@ class LocalProtocol(ABC):
     @abstractmethod
     def words(self) -> str:
         """What leaves the device, for its owner."""
+
+    def caution(self) -> str:
+        """What estimates rely on beyond honest reports and cannot show themselves; empty if there is nothing."""
+        return ""
 
     @property
     def report_bytes(self) -> int:

@@ -43,6 +43,8 @@ SETTLED = 1e-3  # gain of log-likelihood at which it stops: far below what noise
 class SquareWave(LocalProtocol):
     """Numbers in [low, high] on `steps` steps; `estimate` is a distribution over the steps + 1 points.
 
+    Proof: docs/proofs/local-numbers.md.
+
     >>> wave = SquareWave.calibrate(0, 100, Pure(1.0), steps=64)
     >>> wave.window, wave.guarantee().implies(Pure(1.0)), wave.report_bytes
     (33, True, 1)

@@ -43,6 +43,8 @@ BLOCK = 1 << 22  # bytes of bitmaps at a time
 class SubsetSelection(LocalProtocol):
     """A set of `size` of k categories, the true one in it with probability `inclusion`.
 
+    Proof: docs/proofs/local-categories.md.
+
     >>> sets = SubsetSelection.calibrate(1024, Pure(1.0))
     >>> sets.size, sets.guarantee().implies(Pure(1.0)), sets.report_bytes
     (275, True, 128)

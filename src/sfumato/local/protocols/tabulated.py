@@ -49,6 +49,8 @@ SHIFT = np.uint64(64 - GRAIN)
 class Tabulated(LocalProtocol):
     """A report for each subset (a bit mask of inputs) with its units; values outside [0, k) count as the last.
 
+    Proof: docs/proofs/local-optimal.md.
+
     >>> best = Tabulated.calibrate(4, Pure(1.0))
     >>> best.guarantee().implies(Pure(1.0)), best.report_bytes
     (True, 1)

@@ -38,7 +38,10 @@ COARSE, FINE = 6, 12  # binary digits of q (and of 1/2 - q) beyond leading zeros
 
 
 class Unary(LocalProtocol):
-    """What the two encodings share: k bits, ones with probability p (own) and q (others)."""
+    """What the two encodings share: k bits, ones with probability p (own) and q (others).
+
+    Proof: docs/proofs/local-categories.md.
+    """
 
     __slots__ = ()
 

@@ -40,6 +40,8 @@ MOST = 1 << 24  # a score
 class OptimizedWindow(Number):
     """Reports with `scores`, a window of `window` of them, hit on purpose with probability `informed`.
 
+    Proof: docs/proofs/local-numbers.md.
+
     Calibrate once and send the record: the descent's last digits may differ between machines.
 
     >>> best = OptimizedWindow.calibrate(-1, 1, Pure(1.0))

@@ -19,7 +19,10 @@ __all__ = ["Mapped"]
 
 
 class Mapped(LocalProtocol):
-    """Everything but the map is the inner protocol's."""
+    """Everything but the map is the inner protocol's.
+
+    Proof: docs/proofs/local-questions.md.
+    """
 
     __slots__ = ()
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.local.protocols.coercion import positions
+from sfumato.local.protocols.generalized import GeneralizedResponse
 from sfumato.local.protocols.linear import shares
 from sfumato.local.protocols.owned import UNSENT, Names, listed, position
 from sfumato.local.protocols.protocol import Floats, LocalProtocol, Tally, whole_from
@@ -81,11 +82,24 @@ class Marginals(Split):
         """One for each table."""
         return self.tables
 
+    @property
+    def yes_no(self) -> bool:
+        """Whether it asks questions of yes or no, each by itself: the share of no is what the share of yes leaves."""
+        return self.order == 1 and all(isinstance(one, GeneralizedResponse) and one.k == 2 for one in self.tables)
+
     def owned(self, value: object, names: Names) -> list[int]:
-        """A position for each attribute, or its label where labels name the values of all attributes in turn."""
+        """A position for each attribute, or its label where labels name the values of all attributes in turn.
+
+        Where they name attributes of two values each, also the names of those that are answered by yes.
+        """
         entries = listed(value, what := f"a list of {len(self.sizes)} positions or labels, one for each attribute")
+        if set(self.sizes) == {2} and len(names.labels) == len(self.sizes) and all(type(one) is str for one in entries):
+            held = {names.position(entry, len(self.sizes)) for entry in entries}
+            return [int(place in held) for place in range(len(self.sizes))]
         if len(entries) != len(self.sizes):
             raise ParameterError(f"a value must be {what}; {UNSENT}")
+        told = zip(entries, self.sizes, strict=True)
+        entries = [int(one) if size == 2 and type(one) is bool else one for one, size in told]
         if len(names.labels) == sum(self.sizes):
             own = self._labels(names.labels)
             return [Names(labels).position(entry, len(labels)) for entry, labels in zip(entries, own, strict=True)]

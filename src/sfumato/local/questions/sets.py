@@ -41,7 +41,10 @@ MOST_SIZE = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Sets(Mapped):
-    """The share of owners that hold each of k items, when they hold about `size`; unknown items are dropped.
+    """The share of owners that hold each of k items, of which one holds at most `size`; larger sets lose items.
+
+    Declared as the average, `size` makes shares too low, and intervals do not cover them (`caution`).  A client refuses
+    items that are none, or counts them as `other`; in a column given to `randomize` they are dropped.
 
     >>> apps = Sets.calibrate(50, Pure(2.0), size=4)
     >>> apps.response.cells, apps.guarantee().implies(Pure(2.0))
@@ -50,6 +53,7 @@ class Sets(Mapped):
 
     name: ClassVar[str] = "sets"
     goal: ClassVar[str] = "frequencies"
+    drawn: ClassVar[bool] = True
 
     k: int
     size: int
@@ -134,7 +138,15 @@ class Sets(Mapped):
 
     def words(self) -> str:
         """What leaves the device."""
-        return f"one of the items or nothing, drawn from the set filled up to {self.size}; then {self.response.words()}"
+        drawn = f"one of the items or nothing, drawn from the set filled up or cut at random to {self.size}"
+        return f"{drawn}; then {self.response.words()}"
+
+    def caution(self) -> str:
+        """Who holds more than `size` items is heard for some of them only, and no report tells."""
+        return (
+            f"holds if nobody has more items than {self.size}: larger sets lose items, shares come out low and "
+            "intervals do not cover them"
+        )
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Sets:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,14 @@ HEAD = 2  # bytes that name the part
 
 
 class Split(LocalProtocol):
-    """The shared half of questions whose owners are split over parts; the other half says what a part asks."""
+    """The shared half of questions whose owners are split over parts; the other half says what a part asks.
+
+    Proof: docs/proofs/local-questions.md.
+    """
 
     __slots__ = ()
+
+    drawn: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -125,6 +125,12 @@ class Relay:
             connection.execute("INSERT OR IGNORE INTO ended VALUES (?)", (named,))
         return count if count >= self.least else 0
 
+    def ended(self, round: str | None = None) -> bool:
+        """Whether a round has ended here."""
+        with STORE.reading(self.path) as connection:
+            found = connection.execute("SELECT 1 FROM ended WHERE round = ?", (self._named(round),)).fetchone()
+            return found is not None
+
     def waiting(self, round: str | None = None) -> int:
         """How many reports of a round wait."""
         with STORE.reading(self.path) as connection:

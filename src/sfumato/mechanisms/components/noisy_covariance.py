@@ -53,7 +53,10 @@ NARROW = Fraction(5793, 8192)  # not below 1 / sqrt(2)
 
 @dataclass(frozen=True, slots=True)
 class NoisyCovariance(Answering):
-    """Noise of a given scale on all second moments; the claim follows from the body, and from `epsilon` if given."""
+    """Noise of a given scale on all second moments; the claim follows from the body, and from `epsilon` if given.
+
+    Proof: docs/proofs/noisy_covariance.md.
+    """
 
     query: Moments
     body: NoiseLaw

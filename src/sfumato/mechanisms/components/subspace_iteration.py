@@ -54,7 +54,10 @@ ITERATIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class SubspaceIteration(Answering):
-    """`iterations` noisy products with noise of a given scale; for second moments that are not centered."""
+    """`iterations` noisy products with noise of a given scale; for second moments that are not centered.
+
+    Proof: docs/proofs/subspace_iteration.md.
+    """
 
     query: Moments
     body: NoiseLaw

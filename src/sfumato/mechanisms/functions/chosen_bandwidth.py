@@ -49,7 +49,10 @@ LEAST = 3  # candidates that are considered in any case
 
 @dataclass(frozen=True, slots=True)
 class ChosenBandwidth(Answering):
-    """The rate of the choice, and the mechanism of each candidate's curve, of which one is run."""
+    """The rate of the choice, and the mechanism of each candidate's curve, of which one is run.
+
+    Proof: docs/proofs/chosen_bandwidth.md.
+    """
 
     query: ChosenDensity
     rate: float

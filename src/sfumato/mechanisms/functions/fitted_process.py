@@ -33,7 +33,10 @@ __all__ = ["FittedProcess"]
 
 @dataclass(frozen=True, slots=True)
 class FittedProcess(Process):
-    """Rounded normal noise on coefficients in units of their own; concentrated unless `epsilon` is given."""
+    """Rounded normal noise on coefficients in units of their own; concentrated unless `epsilon` is given.
+
+    Proof: docs/proofs/fitted_process.md.
+    """
 
     query: Density
     relative: tuple[float, ...] = ()

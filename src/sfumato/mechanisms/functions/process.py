@@ -28,15 +28,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.deferred import function
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.noise.additive import Lattice
 from sfumato.mechanisms.noise.gaussian import Gaussian
+from sfumato.numeric import normal_point
 from sfumato.sampling.processes.suprema import Basis, supremum_quantile
 
 __all__ = ["Coefficients", "Expandable", "Process"]
 
-ndtri = function("scipy.special", "ndtri")
 
 Reals = npt.NDArray[np.float64]
 
@@ -99,6 +98,8 @@ class Coefficients:
 class Process(Gaussian):
     """Rounded normal noise on the coefficients of a function; the claim is concentrated unless `epsilon` is given.
 
+    Proof: docs/proofs/process.md.
+
     >>> from sfumato.sampling.processes.torus import Torus
     >>> curve = Coefficients("curve", Torus((0.0,), (1.0,), (2.0,), (1,)), (0.5, 0.25, 0.25), l2=6.0)
     >>> Process(curve, sigma=12.0).guarantee()
@@ -122,7 +123,7 @@ class Process(Gaussian):
         if not 0 < beta < 1:
             raise ParameterError(f"beta must lie strictly between 0 and 1, got {beta!r}")
         terms = np.abs(self.query.basis.design(points) * np.asarray(self.query.units))
-        continuous = self.sigma * np.sqrt((terms**2).sum(axis=1)) * -ndtri(beta / 2)
+        continuous = self.sigma * np.sqrt((terms**2).sum(axis=1)) * normal_point(beta / 2)
         return np.asarray((continuous + terms.sum(axis=1) / 2) * (1 + 1e-12))
 
     @property

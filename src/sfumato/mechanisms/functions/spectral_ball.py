@@ -36,7 +36,10 @@ __all__ = ["SpectralBall"]
 
 @dataclass(frozen=True, slots=True)
 class SpectralBall(Answering):
-    """Ball noise of a given scale on the coefficients of a curve; `coarser` steps of waves are left out."""
+    """Ball noise of a given scale on the coefficients of a curve; `coarser` steps of waves are left out.
+
+    Proof: docs/proofs/spectral_ball.md.
+    """
 
     query: FunctionQuestion
     scale: float

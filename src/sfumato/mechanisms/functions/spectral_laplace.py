@@ -33,7 +33,10 @@ __all__ = ["SpectralLaplace"]
 
 @dataclass(frozen=True, slots=True)
 class SpectralLaplace(Answering):
-    """Laplace noise of a given scale on the coefficients of a curve; `coarser` steps of waves are left out."""
+    """Laplace noise of a given scale on the coefficients of a curve; `coarser` steps of waves are left out.
+
+    Proof: docs/proofs/spectral_laplace.md.
+    """
 
     query: FunctionQuestion
     scale: float

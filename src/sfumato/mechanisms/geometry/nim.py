@@ -70,6 +70,8 @@ class Level:
 class NIM(Answering):
     """Level-wise K-norm noise.
 
+    Proof: docs/proofs/nim.md.
+
     >>> from sfumato.mechanisms.geometry.noise_body import Columns
     >>> pair = Columns("pair", [[1, 0, 1, 2], [0, 1, 1, 9]])
     >>> NIM.calibrate(pair, Pure(0.5)).guarantee().epsilon <= 0.5

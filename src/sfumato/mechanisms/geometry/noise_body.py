@@ -104,6 +104,8 @@ class Columns:
 class NoiseBody(Answering):
     """Noise shaped like `body`, which must contain everything one unit can do.
 
+    Proof: docs/proofs/noise_body.md.
+
     >>> pair = Columns("pair", [[1, 0, 1], [0, 1, 1]])
     >>> NoiseBody(pair, Cube(2), 0.5).guarantee(distance=2)
     Pure(epsilon=1.0)

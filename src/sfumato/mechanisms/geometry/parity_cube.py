@@ -32,7 +32,10 @@ __all__ = ["ParityCube"]
 
 @dataclass(frozen=True, slots=True)
 class ParityCube(Additive):
-    """Noise of a given scale on the vectors of one parity."""
+    """Noise of a given scale on the vectors of one parity.
+
+    Proof: docs/proofs/parity_cube.md.
+    """
 
     query: Workload
     scale: float

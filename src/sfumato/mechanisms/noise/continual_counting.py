@@ -53,7 +53,10 @@ FINE, SCALES = 2**16, 2**10  # steps of the square root and of the scales of its
 
 @dataclass(frozen=True, slots=True)
 class ContinualCounting(Answering):
-    """Noise of one law on what each period measures."""
+    """Noise of one law on what each period measures.
+
+    Proof: docs/proofs/continual_counting.md.
+    """
 
     query: Running
     strategy: str

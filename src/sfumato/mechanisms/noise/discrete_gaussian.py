@@ -32,6 +32,8 @@ __all__ = ["DiscreteGaussian"]
 class DiscreteGaussian(Additive):
     """Discrete Gaussian noise; the claim is concentrated unless `epsilon` is given.
 
+    Proof: docs/proofs/discrete_gaussian.md.
+
     >>> from sfumato.mechanisms.noise.additive import Vector
     >>> count = Vector("count", dimension=1, l1=1, l2=1, linf=1)
     >>> DiscreteGaussian(count, sigma=2.0).guarantee(distance=2)

@@ -37,7 +37,10 @@ __all__ = ["EllipticGaussian"]
 
 @dataclass(frozen=True, slots=True)
 class EllipticGaussian(Measured):
-    """Rounded normal noise of standard deviation `sigma` on a measurement; concentrated unless `epsilon` is given."""
+    """Rounded normal noise of standard deviation `sigma` on a measurement; concentrated unless `epsilon` is given.
+
+    Proof: docs/proofs/elliptic_gaussian.md.
+    """
 
     query: Workload
     sigma: float

@@ -46,6 +46,8 @@ SPARE = 2.0**-20  # of every row, given to one answer: it takes up what rounding
 class FiniteChannel:
     """Losses and weights, one row a value and one column an answer; `delta` is the chance that a value is shown.
 
+    Proof: docs/proofs/finite_channel.md.
+
     >>> flips = FiniteChannel.calibrate(((0.0, 1.0), (1.0, 0.0)), Pure(1.0))
     >>> flips.guarantee().implies(Pure(1.0)), round(flips.error() * (1 + math.e), 4)
     (True, 1.0)

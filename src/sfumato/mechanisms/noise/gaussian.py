@@ -34,6 +34,8 @@ __all__ = ["Gaussian"]
 class Gaussian(Additive):
     """Rounded normal noise of standard deviation `sigma`; the claim is concentrated unless `epsilon` is given.
 
+    Proof: docs/proofs/gaussian.md.
+
     >>> from sfumato.mechanisms.noise.additive import Vector
     >>> pair = Vector("pair", dimension=2, l1=2, l2=1.5, linf=1)
     >>> Gaussian(pair, sigma=3.0).guarantee()

@@ -34,6 +34,8 @@ __all__ = ["Laplace"]
 class Laplace(Additive):
     """Laplace noise of a given scale, in lattice units.
 
+    Proof: docs/proofs/laplace.md.
+
     >>> from sfumato.mechanisms.noise.additive import Vector
     >>> count = Vector("count", dimension=1, l1=1, l2=1, linf=1)
     >>> Laplace.calibrate(count, Pure(0.5)).guarantee(distance=2)

@@ -42,7 +42,10 @@ class _Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Public(Additive):
-    """The exact answer to a query that does not depend on any unit."""
+    """The exact answer to a query that does not depend on any unit.
+
+    Proof: docs/proofs/public.md.
+    """
 
     query: Answerable
 

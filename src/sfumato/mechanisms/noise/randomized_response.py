@@ -40,6 +40,8 @@ LARGEST = 600.0  # epsilon; beyond it a lie would be rarer than a double can say
 class RandomizedResponse:
     """Each record answers truly with probability 1 - p m; the claim is stated at `delta`.
 
+    Proof: docs/proofs/randomized_response.md.
+
     >>> states = Categories([f"state {i}" for i in range(48)])
     >>> rr = RandomizedResponse.calibrate(states, Approximate(2.0, 0.5))
     >>> round(rr.keep, 2), rr.guarantee().implies(Approximate(2.0, 0.5))

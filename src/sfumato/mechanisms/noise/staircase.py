@@ -32,6 +32,8 @@ LARGEST = 1000.0  # epsilon that the sampler supports: the noise is zero but for
 class Staircase(Additive):
     """Staircase noise on one number.
 
+    Proof: docs/proofs/staircase.md.
+
     >>> from sfumato.mechanisms.noise.additive import Vector
     >>> total = Vector("total", dimension=1, l1=10, l2=10, linf=10)
     >>> Staircase.calibrate(total, Pure(1.0)).guarantee()

@@ -39,7 +39,10 @@ __all__ = ["Strategy"]
 
 @dataclass(frozen=True, slots=True)
 class Strategy(Measured):
-    """Laplace noise of a given scale on a measurement of the histogram; the claim is pure unless `epsilon` is given."""
+    """Laplace noise of a given scale on a measurement of the histogram; the claim is pure unless `epsilon` is given.
+
+    Proof: docs/proofs/strategy.md.
+    """
 
     query: Workload
     scale: float

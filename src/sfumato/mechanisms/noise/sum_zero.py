@@ -39,7 +39,10 @@ class Histogram(Answerable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SumZero(Additive):
-    """Noise of a given scale on counts, of sum zero."""
+    """Noise of a given scale on counts, of sum zero.
+
+    Proof: docs/proofs/sum_zero.md.
+    """
 
     query: Histogram
     scale: float

@@ -38,6 +38,8 @@ ROUNDING = 1e-12  # far above what a few exponentials and sums lose
 class TruncatedLaplace(Additive):
     """Laplace noise within a reach, in lattice units.
 
+    Proof: docs/proofs/truncated_laplace.md.
+
     >>> from sfumato.mechanisms.noise.additive import Vector
     >>> count = Vector("count", dimension=1, l1=1, l2=1, linf=1)
     >>> made = TruncatedLaplace.calibrate(count, Approximate(0.05, 0.01))

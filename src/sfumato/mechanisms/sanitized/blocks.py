@@ -42,7 +42,10 @@ FINEST = 30  # bits below a lattice step
 
 @dataclass(frozen=True)
 class Block:
-    """One law of noise on the vector, or on the leading cosines, of each record."""
+    """One law of noise on the vector, or on the leading cosines, of each record.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     group: Together
     spaces: tuple[Numeric, ...]

@@ -29,7 +29,10 @@ __all__ = ["Responses", "distances", "points"]
 
 @dataclass(frozen=True, slots=True)
 class Responses(OneColumn):
-    """Randomized response on the values of one column."""
+    """Randomized response on the values of one column.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     column: str
     space: Space

@@ -30,7 +30,10 @@ __all__ = ["NoisedCurve"]
 
 @dataclass(frozen=True, slots=True)
 class NoisedCurve(OneColumn):
-    """One law of noise on the values, or on the leading cosines, of the curve of each record."""
+    """One law of noise on the values, or on the leading cosines, of the curve of each record.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     column: str
     space: Space

@@ -26,7 +26,10 @@ __all__ = ["Nearest"]
 
 @dataclass(frozen=True, slots=True)
 class Nearest(OneColumn):
-    """The best channel on evenly spread places of one number's range."""
+    """The best channel on evenly spread places of one number's range.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     column: str
     space: Numeric

@@ -27,7 +27,10 @@ __all__ = ["NearestLabel", "least_label_distance", "losses"]
 
 @dataclass(frozen=True, slots=True)
 class NearestLabel(OneColumn):
-    """The best channel on the categories of one column."""
+    """The best channel on the categories of one column.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     column: str
     space: Space

@@ -27,7 +27,10 @@ __all__ = ["Noised"]
 
 @dataclass(frozen=True, slots=True)
 class Noised(OneColumn):
-    """Discrete Laplace noise on one number of each record."""
+    """Discrete Laplace noise on one number of each record.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     column: str
     space: Numeric

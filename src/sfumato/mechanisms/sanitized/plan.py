@@ -37,10 +37,10 @@ from sfumato.mechanisms.mechanism import Answering
 from sfumato.mechanisms.sanitized.blocks import Block
 from sfumato.mechanisms.sanitized.categories import Responses
 from sfumato.mechanisms.sanitized.curves import NoisedCurve
+from sfumato.mechanisms.sanitized.drawing import published
 from sfumato.mechanisms.sanitized.nearest import Nearest
 from sfumato.mechanisms.sanitized.nearest_label import NearestLabel, least_label_distance
 from sfumato.mechanisms.sanitized.numbers import Noised
-from sfumato.mechanisms.sanitized.part import Integers
 from sfumato.mechanisms.sanitized.sets import Flipped
 from sfumato.numeric import ceil_float, floor_float
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
@@ -50,7 +50,7 @@ from sfumato.randomness import Rng
 from sfumato.spaces import numeric
 from sfumato.spaces.schema import Schema
 
-__all__ = ["AnyPart", "Sanitization", "shuffled_order"]
+__all__ = ["AnyPart", "Sanitization"]
 
 SHARES = {"spread": 48, "distance": 16}  # of the budget that the split hands out
 PLACES = {"alone": 33, "among others": 17}  # of a number's range that the best channel is found for
@@ -65,7 +65,10 @@ AnyPart = Responses | Noised | Nearest | NearestLabel | Flipped | Block | Noised
 
 @dataclass(frozen=True, slots=True)
 class Sanitization(Answering):
-    """A calibrated randomizer of whole records.  `shuffled` is the claim of the second route, None for the first."""
+    """A calibrated randomizer of whole records.  `shuffled` is the claim of the second route, None for the first.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     query: SanitizedRows
     parts: tuple[AnyPart, ...]
@@ -124,14 +127,7 @@ class Sanitization(Answering):
 
     def release(self, answer: SecretView, rng: Rng) -> dict[str, Any]:
         """Every record perturbed by itself, then all of them shuffled.  `answer` is a secret view of the columns."""
-        size = self.schema.fixed_size or 0
-        held = _exactly(size, answer, self.schema)
-        order = shuffled_order(size, rng)
-        columns: dict[str, Any] = {}
-        for part in self.parts:
-            records = np.stack([held[column] for column in part.columns], axis=1)
-            columns |= part.decoded(part.release(records, rng)[order])
-        return columns
+        return published(self.parts, answer, self.schema, rng)
 
     def certificate(self) -> Certificate | NoBoundKnown:
         """How far the worst mean error of a record is from the least possible.
@@ -194,28 +190,6 @@ class Sanitization(Answering):
         claim = record["shuffled"]
         parts = tuple(kinds[part["type"]](part) for part in record["parts"])
         return cls(query, parts, None if claim is None else Approximate(*claim))
-
-
-def shuffled_order(size: int, rng: Rng) -> Integers:
-    """A uniform permutation: random bits drawn again until they are distinct."""
-    while True:
-        order = np.argsort(drawn := rng.bits64(size))
-        if (drawn[order[1:]] != drawn[order[:-1]]).all():
-            return order
-
-
-def _exactly(size: int, view: SecretView, schema: Schema) -> dict[str, Integers]:
-    """The coerced records: as many as declared, whatever the table holds; the rest is missing."""
-    curves = {column: schema.space(column).curve for column in view.columns}
-    shapes = {column: (size,) if curve is None else (size, len(curve.points)) for column, curve in curves.items()}
-    held = {column: np.full(shape, -1, dtype=np.int64) for column, shape in shapes.items()}
-    filled = 0
-    for batch in view.batches():
-        taken = min(size - filled, len(batch[view.columns[0]]))
-        for column in view.columns:
-            held[column][filled : filled + taken] = batch[column][:taken]
-        filled += taken
-    return held
 
 
 def _shuffled(query: SanitizedRows, target: Approximate) -> Sanitization | None:

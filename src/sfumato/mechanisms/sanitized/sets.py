@@ -28,7 +28,10 @@ BIT = Categories((0, 1))
 
 @dataclass(frozen=True, slots=True)
 class Flipped(OneColumn):
-    """Randomized response on each item of a set; sets are whole numbers with one bit an item."""
+    """Randomized response on each item of a set; sets are whole numbers with one bit an item.
+
+    Proof: docs/proofs/sanitization.md.
+    """
 
     column: str
     space: Space

@@ -47,7 +47,10 @@ LARGEST = 2.0**58  # penalties are counted in denominators of p, in 64 bits: tho
 
 @dataclass(frozen=True, slots=True)
 class BracketedQuantiles(Answering):
-    """Estimates, and ends that are chosen at `rate`, each."""
+    """Estimates, and ends that are chosen at `rate`, each.
+
+    Proof: docs/proofs/bracketed_quantiles.md.
+    """
 
     query: Quantiles
     estimating: RecursiveQuantiles

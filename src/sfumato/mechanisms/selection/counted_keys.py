@@ -100,7 +100,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class CountedKeys(Answering):
-    """A discovery whose noisy counts are the answer; of one key a unit."""
+    """A discovery whose noisy counts are the answer; of one key a unit.
+
+    Proof: docs/proofs/counted_keys.md.
+    """
 
     query: Keys
     discovery: KeyDiscovery

@@ -36,7 +36,10 @@ __all__ = ["DiscoveredKeys"]
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredKeys(Answering):
-    """A discovery of keys, and what answers over them, calibrated for stand-ins of unknown number."""
+    """A discovery of keys, and what answers over them, calibrated for stand-ins of unknown number.
+
+    Proof: docs/proofs/discovered_keys.md.
+    """
 
     query: Keys
     discovery: KeyDiscovery | KeySelection

@@ -43,7 +43,10 @@ __all__ = ["Exponential"]
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Answering):
-    """Choose the most popular items; the claim is pure, or concentrated if asked for, stated at `delta` if given."""
+    """Choose the most popular items; the claim is pure, or concentrated if asked for, stated at `delta` if given.
+
+    Proof: docs/proofs/exponential.md.
+    """
 
     query: Popular
     rate: float

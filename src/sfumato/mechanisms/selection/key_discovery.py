@@ -37,7 +37,10 @@ __all__ = ["KeyDiscovery"]
 
 @dataclass(frozen=True, slots=True)
 class KeyDiscovery(Answering):
-    """Noise of a given scale on every key's count, and the threshold from which keys are shown."""
+    """Noise of a given scale on every key's count, and the threshold from which keys are shown.
+
+    Proof: docs/proofs/key_discovery.md.
+    """
 
     query: Keys
     scale: float

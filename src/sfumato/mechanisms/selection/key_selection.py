@@ -46,7 +46,10 @@ MOST_EPSILON = 1000  # what more would change is below 2^-120
 
 @dataclass(frozen=True, slots=True)
 class KeySelection(Answering):
-    """What the chance of one key may change by: `epsilon` and `delta` for each of a unit's keys."""
+    """What the chance of one key may change by: `epsilon` and `delta` for each of a unit's keys.
+
+    Proof: docs/proofs/key_selection.md.
+    """
 
     query: Keys
     epsilon: float

@@ -40,7 +40,10 @@ __all__ = ["PermuteAndFlip"]
 
 @dataclass(frozen=True, slots=True)
 class PermuteAndFlip(Answering):
-    """Choose the most popular items with a pure claim."""
+    """Choose the most popular items with a pure claim.
+
+    Proof: docs/proofs/permute_and_flip.md.
+    """
 
     query: Popular
     rate: float

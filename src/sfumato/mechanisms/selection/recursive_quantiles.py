@@ -63,6 +63,8 @@ SHARE = Fraction(1, 4)  # of a choice's rate, spent on dividing ties
 class RecursiveQuantiles(Answering):
     """Quantiles of each cell; the claim is pure, or concentrated if asked for, stated at `delta` if given.
 
+    Proof: docs/proofs/recursive_quantiles.md.
+
     `rate` is what a row costs a choice.
     """
 

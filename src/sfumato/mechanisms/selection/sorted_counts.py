@@ -50,7 +50,10 @@ BEYOND = 1e-15  # the tail that is left outside of them, added to the failure pr
 
 @dataclass(frozen=True, slots=True)
 class SortedCounts(Answering):
-    """The k largest noisy counts of each cell; `counting` adds the noise to all counts."""
+    """The k largest noisy counts of each cell; `counting` adds the noise to all counts.
+
+    Proof: docs/proofs/sorted_counts.md.
+    """
 
     query: Popular
     counting: Counting

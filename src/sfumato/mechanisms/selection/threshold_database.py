@@ -42,7 +42,10 @@ __all__ = ["ThresholdDatabase"]
 
 @dataclass(frozen=True, slots=True)
 class ThresholdDatabase(Answering):
-    """A database of `rows` rows, chosen at a rate; the claim is pure, or concentrated if asked for."""
+    """A database of `rows` rows, chosen at a rate; the claim is pure, or concentrated if asked for.
+
+    Proof: docs/proofs/threshold_database.md.
+    """
 
     query: ThresholdGrid
     rate: float

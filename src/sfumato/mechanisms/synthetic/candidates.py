@@ -27,9 +27,9 @@ __all__ = ["counting_mechanisms", "sanitizing_mechanisms", "smooth_mechanisms", 
 
 # What moments get beside marginals: smooth queries feel every part of a pure budget, so that of tables of numbers alone
 # most goes to them; with normal noise, and with categories, a tenth is enough.
-LARGE, SMALL = Fraction(3, 4), Fraction(1, 10)
+LARGE, SMALL = Fraction(5, 6), Fraction(1, 10)
 # Noise of a count, as a part of the rows, beyond which moments alone say as much of every column, and more of all.
-DROWNED, DROWNED_PURE, DROWNED_FEW = 0.03, 0.001, 0.015
+DROWNED, DROWNED_PURE, DROWNED_FEW = 0.03, 0.001, 0.005
 MANY = 10  # columns, below which moments alone tell little of any of them, unless counts tell nothing
 
 Candidates = Iterator[Callable[[], tuple[Mechanism, float]]]  # each with its predicted error

@@ -35,9 +35,8 @@ from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.noise import noisy
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
 from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis
-from sfumato.mechanisms.synthetic.smooth.choose import WIDE
 from sfumato.mechanisms.synthetic.smooth.features import BLOCKS, Reals, View
-from sfumato.mechanisms.synthetic.smooth.joining import joined
+from sfumato.mechanisms.synthetic.smooth.joining import joined, looked_at
 from sfumato.numeric import floor_float
 from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure, guarantee_from, to_record
 from sfumato.progress import tell
@@ -50,14 +49,18 @@ from sfumato.sampling import DiscreteGaussian, DiscreteLaplace
 __all__ = ["AT_ONCE", "JOINING", "JoinedSynthesis", "part_of_rows"]
 
 FEWEST = 3  # columns of numbers
-BESIDE = BLOCKS[:3]  # what is measured beside marginals, whose pairs hold the moments of higher degree
+BESIDE, PAIRED = (
+    BLOCKS[:3],
+    BLOCKS[:4],
+)  # what is measured beside marginals, whose pairs hold the moments of higher degree
 MOSTLY, FEW = Fraction(1, 2), 10  # with a larger share, and of fewer numbers, moments know those better than the pairs
-BALANCED = 5.0  # width of the kernels whose errors they then balance: pairs know best what narrow ones feel
+FINER = 4  # times the budget at which moments alone would measure second ones: beside noisy counts these already pay
 # Noise of a count, as a part of the rows: below it marginals know the moments well enough, and lose by being moved.
 JOINING = 0.002
 COUNTING = Fraction(1, 8)  # of the share counts the rows, where their number is not public
 LEAST = 2000  # rows of the model, so that there are some to choose from
-CLOSE = 0.02  # deviation of a column in the box below which its values are those that were counted
+CLOSE = 0.02  # deviation of a column in the box below which its values are those that were counted,
+HIDING = 5.0  # unless its measured mean lies so many standard errors away: noise hid rows that lie far out
 LEAST_SPREAD = 1e-6  # squared, of a column in the box
 AT_ONCE = 50_000  # rows that are weighted together
 WIDTH = 3.0  # of the kernels whose error is predicted, in units where every column has length 2
@@ -67,7 +70,10 @@ Measured = tuple[View, float, dict[str, Reals]]  # a view, the standard error of
 
 @dataclass(frozen=True, slots=True)
 class JoinedSynthesis(Answering):
-    """Marginals and moments of one table; `smooth` is the plan of the moments for the declared or supposed size."""
+    """Marginals and moments of one table; `smooth` is the plan of the moments for the declared or supposed size.
+
+    Proof: docs/proofs/synthesis-joined.md.
+    """
 
     query: SyntheticRows
     target: Guarantee
@@ -171,17 +177,22 @@ class JoinedSynthesis(Answering):
             others = {name: column[start + chosen] for name, column in drawn.rows.items()}
             parts.append({**others, **dict(zip(self.numbers, moved.T, strict=True))})
         made = {name: np.concatenate([part[name] for part in parts]) for name in drawn.rows}
-        return replace(drawn, rows={**made, **self._narrow(plan, made, drawn), **self._kept(made, drawn, chance)})
+        return replace(
+            drawn, rows={**made, **self._narrow(plan, moments, made, drawn), **self._kept(made, drawn, chance)}
+        )
 
-    def _narrow(self, plan: SmoothSynthesis, made: Mapping[str, Whole], drawn: Synthesis) -> dict[str, Whole]:
+    def _narrow(
+        self, plan: SmoothSynthesis, moments: Measured, made: Mapping[str, Whole], drawn: Synthesis
+    ) -> dict[str, Whole]:
         """The columns whose values lie so close that smooth queries hardly tell them apart, as they were counted.
 
         Noise of moments would move an income in bounds that are a thousand times too wide by more than it is.
         """
-        rows = np.stack([drawn.rows[name] for name in self.numbers], axis=1)
+        points = plan.box(np.stack([drawn.rows[name] for name in self.numbers], axis=1))
+        means, error = looked_at(plan, *moments, points)
         found = {}
-        for name, own in zip(self.numbers, plan.box(rows).T, strict=True):
-            if float(own.std()) < CLOSE:
+        for name, own, mean in zip(self.numbers, points.T, means, strict=True):
+            if float(own.std()) < CLOSE and abs(mean - float(own.mean())) < HIDING * error:
                 values, held = np.sort(drawn.rows[name]), made[name]
                 places = np.argsort(held, kind="stable")
                 ranks = (np.arange(len(held)) + 0.5) * len(values) / max(len(held), 1)
@@ -264,14 +275,15 @@ def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -
     whole = _whole(query, target).for_rows * (1 if schema.fixed_size is not None else 1 - COUNTING)
     goal, numbers = _claim(target, whole * share), [column.points for column in query.levels if column.ordered]
 
-    def planned(blocks: tuple[str, ...] | None, goal: Guarantee, width: float = WIDE) -> SmoothSynthesis:
+    def planned(blocks: tuple[str, ...] | None, goal: Guarantee) -> SmoothSynthesis:
         return SmoothSynthesis.plan(
-            numbers, rows, goal, adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks, width=width
+            numbers, rows, goal, adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks
         )
 
     plan = planned(None, goal)
-    if MOSTLY < share < 1 and len(numbers) < FEW:  # what moments alone would measure
-        plan = planned(planned(None, _claim(target, whole)).design.blocks, goal, BALANCED)
+    if MOSTLY < share < 1 and len(numbers) < FEW:  # what moments alone would measure, and second ones before that
+        own, finer = (planned(None, _claim(target, times * whole)).design.blocks for times in (1, FINER))
+        plan = planned(max(own, PAIRED if "second" in finer else own, key=len), goal)
     elif share < 1 and not set(plan.design.blocks) <= set(BESIDE):
         plan = planned(BESIDE, goal)
     assert plan.guarantee().implies(goal)

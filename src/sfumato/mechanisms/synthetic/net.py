@@ -113,6 +113,8 @@ def counted(query: Counting, histogram: object) -> npt.NDArray[Any]:
 class Net(Answering):
     """A choice among the candidates of a question, histograms of equally many rows (candidates, points), at a rate.
 
+    Proof: docs/proofs/synthesis-net.md.
+
     >>> below = CountingMatrix("thresholds", np.tril(np.ones((3, 3), dtype=int)), candidates=np.eye(3, dtype=int))
     >>> Net.calibrate(below, Pure(1.0)).guarantee()
     Pure(epsilon=1.0)

@@ -40,7 +40,10 @@ FEWEST = 3  # columns
 
 @dataclass(frozen=True, slots=True)
 class NumericSynthesis(Answering):
-    """The smooth synthesizer of columns of numbers; their number of rows is public."""
+    """The smooth synthesizer of columns of numbers; their number of rows is public.
+
+    Proof: docs/proofs/synthesis-smooth.md.
+    """
 
     query: SyntheticRows
     target: Guarantee

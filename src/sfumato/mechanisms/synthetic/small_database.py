@@ -41,7 +41,10 @@ STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SmallDatabase(Answering):
-    """A database of `rows` rows chosen at a rate; `steps` > 0 makes it a walk."""
+    """A database of `rows` rows chosen at a rate; `steps` > 0 makes it a walk.
+
+    Proof: docs/proofs/synthesis-net.md.
+    """
 
     query: Counting
     rows: int

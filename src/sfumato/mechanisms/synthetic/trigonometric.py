@@ -76,7 +76,10 @@ def printed_parameters(rows: int, columns: int, smoothness: int, delta: float | 
 
 @dataclass(frozen=True, slots=True)
 class Trigonometric(Answering):
-    """Noise of a given scale on the sums of Chebyshev features of some columns."""
+    """Noise of a given scale on the sums of Chebyshev features of some columns.
+
+    Proof: docs/proofs/synthesis-trigonometric.md.
+    """
 
     query: SmoothRows
     features: Chebyshev

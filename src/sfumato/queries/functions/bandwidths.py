@@ -16,7 +16,7 @@ from sfumato.queries.vector import numeric_space
 from sfumato.spaces import Lattice, numeric
 from sfumato.spaces.schema import Schema
 
-__all__ = ["RULES", "bandwidths_of", "checked_bandwidth", "from_spread", "lattice_of"]
+__all__ = ["RULES", "bandwidths_of", "checked_bandwidth", "from_spread", "lattice_of", "plain_bandwidth"]
 
 RULES = ("scott", "silverman")
 LEAST = 1e-100  # beyond it and its inverse, ratios of ranges and widths leave the floats
@@ -74,8 +74,7 @@ def from_spread(release: Any, rule: str = "silverman", size: int | None = None) 
     rows = schema.size if size is None else size
     if rows is None:
         raise SchemaError("a rule of thumb needs a public number of rows: declare size=, or pass size=")
-    if rule not in RULES:
-        raise ParameterError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+    arguments.choice("rule", rule, RULES)
     if query.kind == "variance":
         spread = math.sqrt(max(float(release.value), 0.0))
     elif query.to_record().get("probabilities") == [0.25, 0.75]:
@@ -93,5 +92,12 @@ def lattice_of(column: str, schema: Schema, curves: bool = False) -> Lattice:
     if curves and space.curve is not None:
         return space.curve.lattice
     if not numeric(space):
-        raise UnsupportedQuery(f"a curve needs numeric columns; {column!r} is declared as {type(space).__name__}")
+        raise UnsupportedQuery(
+            f"a curve needs numeric columns; {column!r} is declared as {type(space).__name__}: group by it with by(...)"
+        )
     return space.lattice
+
+
+def plain_bandwidth(bandwidth: str | tuple[float, ...]) -> str | list[float]:
+    """A rule, or the numbers, as records hold them."""
+    return bandwidth if isinstance(bandwidth, str) else list(bandwidth)

@@ -164,7 +164,7 @@ class ChosenDensity(WholeTable):
     def accuracy(self, mechanism: Choosing, beta: float) -> Accuracy:
         """The error to expect of the curve with the most noise, from public quantities."""
         asked: FunctionQuestion = mechanism.noisiest.query
-        return asked.accuracy(mechanism.noisiest, beta)
+        return _said(asked.accuracy(mechanism.noisiest, beta), "bandwidth chosen privately")
 
     def read(self, output: Whole, mechanism: Choosing) -> Function:
         """The curve with the chosen bandwidth, which is stated with its error."""
@@ -172,12 +172,15 @@ class ChosenDensity(WholeTable):
         curve = mechanism.curves[place]
         asked: FunctionQuestion = curve.query
         found = asked.function(output[1:], curve.noise)
-        return replace(
-            found, stated=partial(_stated, found, f"bandwidth {self.bandwidths[place]:.4g}, chosen privately")
-        )
+        chosen = f"{found.smoothed}, chosen privately"
+        return replace(found, stated=partial(_stated, found, chosen), smoothed=chosen)
 
 
 def _stated(found: Function, chosen: str, beta: float) -> Accuracy:
     """The curve's own error, and which bandwidth it has."""
-    stated = found.stated(beta)
-    return replace(stated, besides=(*stated.besides, chosen)) if isinstance(stated, ErrorStatement) else stated
+    return _said(found.stated(beta), chosen)
+
+
+def _said(stated: Accuracy, chosen: str) -> Accuracy:
+    """The same, with how the bandwidth was found in place of the bandwidth, which comes last."""
+    return replace(stated, besides=(*stated.besides[:-1], chosen)) if isinstance(stated, ErrorStatement) else stated

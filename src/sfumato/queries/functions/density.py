@@ -23,7 +23,7 @@ from sfumato.answers.curves import Antiderivative, Expansion, Floats, Fourier
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.aggregation import Aggregation, Measure
-from sfumato.queries.functions.bandwidths import bandwidths_of, checked_bandwidth, lattice_of
+from sfumato.queries.functions.bandwidths import bandwidths_of, checked_bandwidth, lattice_of, plain_bandwidth
 from sfumato.queries.functions.features import Features, Sampled
 from sfumato.queries.functions.groups import CurvesByGroup, by_group, public_rows
 from sfumato.queries.functions.question import SHOWN, SummedCurve, Whole, plain_question, points_within
@@ -74,8 +74,7 @@ class DensityDetails:
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
-        width = self.bandwidth if isinstance(self.bandwidth, str) else list(self.bandwidth)
-        return {"columns": list(self.columns), "bandwidth": width}
+        return {"columns": list(self.columns), "bandwidth": plain_bandwidth(self.bandwidth)}
 
     @classmethod
     def from_record(cls, fields: Mapping[str, Any]) -> DensityDetails:
@@ -112,8 +111,7 @@ class DistributionDetails:
 
     def to_record(self) -> dict[str, Any]:
         """Plain values."""
-        width = self.bandwidth if isinstance(self.bandwidth, str) else list(self.bandwidth)
-        return {"columns": list(self.columns), "bandwidth": width}
+        return {"columns": list(self.columns), "bandwidth": plain_bandwidth(self.bandwidth)}
 
     @classmethod
     def from_record(cls, fields: Mapping[str, Any]) -> DistributionDetails:
@@ -127,12 +125,9 @@ class DistributionDetails:
 
 @dataclass(frozen=True)
 class Density(SummedCurve):
-    """A kernel density, or its integral, of the rows where all columns are present.
+    """A kernel density, or its integral, of the rows where all columns are present."""
 
-    `relative`: the units of the cosine and the sine of each wave, where they are not those of the kernel.
-    """
-
-    relative: tuple[float, ...] = ()
+    relative: tuple[float, ...] = ()  # units of the cosine and the sine of each wave, where not those of the kernel
 
     def in_units(self, relative: Sequence[float]) -> Density:
         """The same question of one column with given units, none of which makes a feature larger than the constant."""
@@ -160,6 +155,11 @@ class Density(SummedCurve):
     def frame(self) -> tuple[tuple[float, float], ...]:
         """The declared bounds."""
         return tuple((lattice.low_value, lattice.high_value) for lattice in self.lattices)
+
+    @property
+    def smoothed(self) -> str:
+        """The bandwidth of each column."""
+        return f"smoothed with bandwidth {' and '.join(f'{h:.4g}' for h in self.bandwidths)}"
 
     def points(self) -> Floats:
         """The points that a release's table shows: of one column, two in a bandwidth at least."""

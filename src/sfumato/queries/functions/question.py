@@ -31,7 +31,15 @@ from sfumato.spaces.schema import Schema
 if TYPE_CHECKING:
     from sfumato.queries.functions.density import Density
 
-__all__ = ["GUESSED", "SHOWN", "FunctionQuestion", "SummedCurve", "Whole", "plain_question", "points_within"]
+__all__ = [
+    "GUESSED",
+    "SHOWN",
+    "FunctionQuestion",
+    "SummedCurve",
+    "Whole",
+    "plain_question",
+    "points_within",
+]
 
 Whole = npt.NDArray[Any]
 SHOWN = {1: 101, 2: 21, 3: 9}  # points a side in the table of a release
@@ -109,6 +117,11 @@ class FunctionQuestion(WholeTable, ABC):
         return None
 
     @property
+    def smoothed(self) -> str | None:
+        """How much the curve is smoothed, in words, where a bandwidth says so."""
+        return None
+
+    @property
     def pull(self) -> Pull | None:
         """What a penalty does to the curve, if there is one."""
         return None
@@ -176,8 +189,9 @@ class FunctionQuestion(WholeTable, ABC):
         """The curve of noisy coefficients of this very question, with the points that are shown and its error."""
         curve, points = self.curve(output, noise), self.points()
         return Function(
-            curve, points, self.labels, partial(self.accuracy_of, curve, points), self.less_means(output, curve)
-        )
+            curve, points, self.labels, partial(self.accuracy_of, curve, points), self.less_means(output, curve),
+            self.smoothed,
+        )  # fmt: skip
 
     def less_means(self, output: Whole, curve: Curve) -> Covariance | None:
         """The covariance, of second moments that come with their means."""
@@ -213,10 +227,10 @@ class FunctionQuestion(WholeTable, ABC):
         return ErrorStatement("points", max(reach, 0.0), level_of(beta), besides=besides)
 
     def besides(self, curve: Curve) -> tuple[str, ...]:
-        """What the bands are about, where that is not the curve of the data, and what approximating it adds."""
+        """What the bands are about, where that is not the data's curve; what approximating it adds; the bandwidth."""
         about = (f"noise alone: about {curve.covered()}",) if self.pull else ()
         moved = (f"grid and truncation move it by at most {shown_up(self.bias, 2)}",) if self.bias else ()
-        return about + moved
+        return about + moved + (() if self.smoothed is None else (self.smoothed,))
 
     def predicted(self, mechanism: Noisy) -> float:
         """Root mean square of the noise to expect over the domain, and the bias."""

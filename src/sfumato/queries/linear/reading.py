@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.deferred import function
 from sfumato.errors import ParameterError
+from sfumato.numeric import normal_point
 from sfumato.queries.linear.factors import Whole
 from sfumato.queries.linear.matrix import Linear
 from sfumato.queries.linear.measurements import Measurement, measurement_from
@@ -22,7 +22,6 @@ from sfumato.sampling.weighted_sums import SMALL, discrete_laplace, rounded_norm
 __all__ = ["answers_of", "checked_histogram", "coefficients_of", "laplace_margins", "measurement_of", "normal_margins"]
 
 Floats = npt.NDArray[np.float64]
-ndtri = function("scipy.special", "ndtri")
 LARGEST_COEFFICIENTS = 4_000_000
 LARGEST_SOLVED = 40_000_000  # measurements times cells
 LITTLE = 0.01  # of sigma: what rounding may add before the law itself is asked
@@ -102,7 +101,7 @@ def normal_margins(query: Asked, measurement: Measurement, sigma: float, beta: f
 
 
 def _normal(widths: Floats, rounding: float, sigma: float, beta: float) -> Floats:
-    return np.asarray(widths * (-float(ndtri(beta / 2)) * sigma + rounding))
+    return np.asarray(widths * (normal_point(beta / 2) * sigma + rounding))
 
 
 @lru_cache(maxsize=8)

@@ -3,45 +3,101 @@ r"""Rows that have the model's tables of all pairs, not of measured ones alone.
 Rows drawn from a model scatter about it: tables on the tree are met to within a row a cell, those of other pairs err as
 a random sample's do.  So values of one column are swapped between two rows, which keeps the column's own counts,
 wherever that brings the tables of all pairs nearer to what the model expects: sum (made - expected)^2 / (expected + 1)
-falls.  Swaps are tried at random, some rows at a time, and judged by the counts before them.  All of it is public.
+falls.  Swaps are tried some rows at a time, and judged by the counts before them.
+
+Pairs alone would be met by rows that the model hardly knows: relations of three and more columns would wear off with
+every swap.  So a swap is tried with probability min(1, odds), the odds of the two rows after it over those before, as
+the model has them [MetropolisEtAl1953]: such moves by themselves keep rows that follow the model following it.  Rows
+that agree in the columns that share a bag with this one may swap it freely, and rows that agree in some of them are
+tried together.  All of it is public.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.generation import Whole
-from sfumato.mechanisms.synthetic.marginals.model import Reals
-from sfumato.mechanisms.synthetic.marginals.tree import Pair
+from sfumato.mechanisms.synthetic.marginals.levels import Groups
+from sfumato.mechanisms.synthetic.marginals.model import Model, Reals
+from sfumato.mechanisms.synthetic.marginals.tree import Bag, Pair
 
 __all__ = ["balanced"]
 
 SWEEPS = 4  # over all columns; from Adult and flights, as is how many swaps are judged by the same counts
 LEAST, PARTS = 64, 32  # a part of all rows, but no fewer
 WIDEST, LARGEST = 1200, 5e7  # groups of all columns, and rows times squared columns, that it is done for
+NEVER = 1e-12  # the probability of what the model rules out
 
 
 def balanced(
-    rows: Whole, sizes: Sequence[int], expected: Callable[[], Mapping[Pair, Reals]], chance: np.random.Generator
+    rows: Whole,
+    owners: Sequence[Groups],
+    model: Model,
+    expected: Callable[[], Mapping[Pair, Reals]],
+    chance: np.random.Generator,
 ) -> Whole:
-    """The rows with some values swapped; `expected` has the counts that tables of all pairs should be in ratio to."""
+    """The rows with some values swapped; `expected` has the counts that tables of all pairs should be in ratio to.
+
+    Rows have groups of every column, and `owners` the group of the model that each of them lies in.
+    """
     many, columns = rows.shape
+    sizes = [len(owner) for owner in owners]
     if many < 2 or columns < 2 or sum(sizes) > WIDEST or many * columns**2 > LARGEST:
         return rows
     starts = np.cumsum([0, *sizes])
     wanted, weights = _wanted(starts, expected(), many)
-    places = rows + starts[:-1]
+    places, odds = rows + starts[:-1], _Odds.of(model)
+    held = np.stack([owner[own] for owner, own in zip(owners, rows.T, strict=True)], axis=1)
     counts = _counted(places, starts)
     for _ in range(SWEEPS):
         for column in chance.permutation(columns):
             own = slice(starts[column], starts[column + 1])
-            made, order = counts[own], chance.permutation(many)[: many - many % 2].reshape(2, -1)
+            made, order = counts[own], odds.alike(held, column, chance)
             for some in np.array_split(order, max(1, min(PARTS, order.shape[1] // LEAST)), axis=1):
+                some = some[:, odds.tried(held, some, column, chance)]
                 _swap(places, some, int(column), int(own.start), made, wanted[own], weights[own])
+            held[:, column] = owners[column][places[:, column] - own.start]
             counts[:, own] = made.T
     return np.asarray(places - starts[:-1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Odds:
+    """For each column the bags that hold it, with the logarithms of their tables, given what they share above."""
+
+    bags: tuple[tuple[tuple[Bag, Reals], ...], ...]
+
+    @classmethod
+    def of(cls, model: Model) -> _Odds:
+        """The factors of a model."""
+        tree, found = model.tree, []
+        for place, bag in enumerate(tree.bags):
+            shared = tree.separator(place)
+            above = model.sum(place, shared).reshape([tree.sizes[c] if c in shared else 1 for c in bag])
+            found.append((bag, np.log(np.maximum(model.beliefs[place], NEVER)) - np.log(np.maximum(above, NEVER))))
+        return cls(tuple(tuple(one for one in found if column in one[0]) for column in range(len(tree.sizes))))
+
+    def alike(self, held: Whole, column: int, chance: np.random.Generator) -> Whole:
+        """Rows two by two, in random order, that agree in some columns beside this one, or in none."""
+        beside = chance.permutation(sorted({other for bag, _ in self.bags[column] for other in bag} - {column}))
+        some = beside[: chance.integers(0, len(beside), endpoint=True)]
+        keys = [chance.random(len(held)), *(held[:, other] for other in some)]
+        order = np.lexsort(keys)[: len(held) - len(held) % 2].reshape(-1, 2)
+        return np.asarray(order[chance.permutation(len(order))].T)
+
+    def tried(self, held: Whole, some: Whole, column: int, chance: np.random.Generator) -> npt.NDArray[np.bool_]:
+        """Which swaps the model would make."""
+        one, two = held[some]
+        gain = np.zeros(some.shape[1])
+        for bag, table in self.bags[column]:
+            for rows, other in ((one, two), (two, one)):
+                gain += table[tuple((other if c == column else rows)[:, c] for c in bag)]
+                gain -= table[tuple(rows[:, c] for c in bag)]
+        return np.asarray(np.log(1.0 - chance.random(len(gain))) <= gain)
 
 
 def _swap(places: Whole, some: Whole, column: int, start: int, made: Reals, wanted: Reals, weights: Reals) -> None:

@@ -33,7 +33,9 @@ CHOOSING = Fraction(1, 10)  # of what a pair gets chooses it
 LEAST_SINGLES, MOST_SINGLES = 0.15, 0.75  # shares of the columns beside pairs
 HOPELESS = {True: 0.75, False: 0.33}  # normal noise, or Laplace: the share that columns would want to get everything
 RISE, POWER = 1.7, 0.4  # of that share with the noise of a column; from Adult, flights and their samples
-FILLED = 0.6  # groups of levels that are counted for each row over the noise of a count; from samples of tuning tables
+# Groups of levels that are counted for each row over the noise of a count, normal or Laplace; from samples of tuning
+# tables, and from made ones: smoothing keeps more of Laplace noise, whose single counts may lie far out.
+FILLED = {True: 0.6, False: 0.15}
 FEW, ENOUGH = 8, 64  # the least number of groups, and the one from which on levels are counted one by one
 TWICE, HALVING = 3, 3  # levels in a bar from which on it is counted, too; then, by `scales`, both cost about half
 SMOOTH = 32  # levels whose noise remains, at most, once a column is smoothed
@@ -77,7 +79,7 @@ def column_noise(noise: Noise, amount: Fraction, columns: Sequence[Column], tota
 def finest(noise: Noise, amount: Fraction, columns: Sequence[Column], total: float) -> list[int]:
     """How many groups of an ordered column's levels are counted: as few as so few rows can fill, or else all."""
     scales = first_scales(noise, amount, columns)
-    filled = [FILLED * total / max(1e-9, noise.law(scale).mean_absolute) for scale in scales]
+    filled = [FILLED[noise.apart] * total / max(1e-9, noise.law(scale).mean_absolute) for scale in scales]
     return [
         max(FEW, round(groups)) if groups < ENOUGH else column.size
         for groups, column in zip(filled, columns, strict=True)

@@ -46,6 +46,8 @@ CLEAR = 10  # deviations of its noise that a number of rows must have: below, no
 class MarginalSynthesis(Answering):
     """A synthesizer calibrated to a target: everything but `release` is public.
 
+    Proof: docs/proofs/synthesis-marginals.md.
+
     >>> from sfumato.privacy.guarantees import Concentrated
     >>> from sfumato.queries import bind
     >>> from sfumato.queries.synthetic import synthetic

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -103,8 +104,8 @@ class Fitted:
         shapes = _shapes(self.finest, self.levels)
         parts = zip(groups.T, shapes, owners, strict=True)
         fine = np.stack([refined(held, shape, owner, chance) for held, shape, owner in parts], axis=1)
-        sizes = [len(owner) for owner in owners]
-        fine = balanced(fine, sizes, lambda: _expected(self.model, shapes, owners, self.total), chance)
+        expected = partial(_expected, self.model, shapes, owners, self.total)
+        fine = balanced(fine, owners, self.model, expected, chance)
         return self._values(fine, self.finest, chance)
 
     def _values(self, groups: Whole, owners: Sequence[Groups], chance: np.random.Generator) -> dict[str, Whole]:

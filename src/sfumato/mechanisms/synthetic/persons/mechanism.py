@@ -49,7 +49,10 @@ MOST_OF_A_PERSON = 100_000  # rows, so that a billion persons weigh less than 2^
 
 @dataclass(frozen=True, slots=True)
 class PersonSynthesis(Answering):
-    """A synthesizer of persons calibrated to a target: everything but `release` is public."""
+    """A synthesizer of persons calibrated to a target: everything but `release` is public.
+
+    Proof: docs/proofs/synthesis-persons.md.
+    """
 
     query: SyntheticRows
     target: Guarantee

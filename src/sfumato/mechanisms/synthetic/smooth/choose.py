@@ -76,11 +76,9 @@ def chosen(shape: Shape, noise: dict[str, float], part: float = TRIAL) -> tuple[
     return tuple(out)
 
 
-def shares(
-    blocks: tuple[str, ...], shape: Shape, noise: dict[str, float], power: float, width: float = WIDE
-) -> dict[str, float]:
+def shares(blocks: tuple[str, ...], shape: Shape, noise: dict[str, float], power: float) -> dict[str, float]:
     """The part of the budget that each block gets."""
-    effects = {block: (influence(block, shape, width) * noise[block]) ** power for block in blocks}
+    effects = {block: (influence(block, shape, WIDE) * noise[block]) ** power for block in blocks}
     total = sum(effects.values())
     return {block: effect / total for block, effect in effects.items()}
 

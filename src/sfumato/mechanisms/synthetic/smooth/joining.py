@@ -17,7 +17,7 @@ from sfumato.mechanisms.synthetic.smooth.fit import WORTH, steady
 from sfumato.mechanisms.synthetic.smooth.fitted import FLOOR, HELD
 from sfumato.mechanisms.synthetic.smooth.plan import SmoothSynthesis
 
-__all__ = ["joined"]
+__all__ = ["joined", "looked_at"]
 
 Whole = npt.NDArray[np.int64]
 
@@ -84,23 +84,32 @@ def _reaching(plan: SmoothSynthesis, rows: Whole, mean: Reals, chance: np.random
 def _believed(
     plan: SmoothSynthesis, view: View, center_error: float, noisy: dict[str, Reals], points: Reals, known: float
 ) -> tuple[Reals, float]:
-    """The column means and E|x|^2 to aim at, from the rows' own and the measured ones.
-
-    What was measured was pulled into the view; so are the rows, and what differs then is how far they are off.
-    """
-    seen = view.features(points, ("mean", "radius")).mean(axis=0) / QUANTUM
-    own, spread, error = points.mean(axis=0), points.std(axis=0), view.reach * plan.errors["mean"]
-    measured = own + view.reach * (noisy["mean"] - seen[: own.size])
-    if view.ball:  # two looks, each as good as its noise
-        kept = center_error**2 / (center_error**2 + error**2)
-        measured = kept * measured + (1 - kept) * view.center
-        error = error * center_error / float(np.hypot(error, center_error))
+    """The column means and E|x|^2 to aim at, from the rows' own and the measured ones."""
+    own, spread = points.mean(axis=0), points.std(axis=0)
+    seen = view.features(points, ("radius",)).mean(axis=0) / QUANTUM
+    measured, error = looked_at(plan, view, center_error, noisy, points)
     mean, left, off = posterior(own, np.maximum(spread, NARROW), measured, error, known)
     explained, rest = float(mean @ mean), float(spread @ spread)
     doubt = off * float(np.square(points).sum(axis=1).var()) + 4 * explained * left**2  # the variance of both together
     kept = doubt / (doubt + (view.width * plan.errors["radius"]) ** 2 + TINY)
-    gap = _square(points) + view.width * float(noisy["radius"][0] - seen[own.size]) - explained - rest
+    gap = _square(points) + view.width * float(noisy["radius"][0] - seen[0]) - explained - rest
     return mean, max(explained + rest + kept * gap, explained + LEAST * rest)
+
+
+def looked_at(
+    plan: SmoothSynthesis, view: View, center_error: float, noisy: dict[str, Reals], points: Reals
+) -> tuple[Reals, float]:
+    """The measured column means, and their standard error.
+
+    What was measured was pulled into the view; so are the rows, and what differs then is how far they are off.
+    """
+    seen = view.features(points, ("mean",)).mean(axis=0) / QUANTUM
+    measured, error = points.mean(axis=0) + view.reach * (noisy["mean"] - seen), view.reach * plan.errors["mean"]
+    if view.ball:  # two looks, each as good as its noise
+        kept = center_error**2 / (center_error**2 + error**2)
+        measured = kept * measured + (1 - kept) * view.center
+        error = error * center_error / float(np.hypot(error, center_error))
+    return np.asarray(measured), error
 
 
 def _square(points: Reals) -> float:

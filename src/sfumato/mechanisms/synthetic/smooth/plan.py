@@ -44,6 +44,8 @@ BALL = 4 / 3  # predictions for a ball are pessimistic by this much about what c
 class SmoothSynthesis:
     """A plan for `rows` rows of columns with `sizes` lattice points each; made by `plan`, which chooses the design.
 
+    Proof: docs/proofs/synthesis-smooth.md.
+
     >>> from sfumato.privacy.guarantees import Pure
     >>> made = SmoothSynthesis.plan([101] * 30, rows=569, target=Pure(1.0))
     >>> made.guarantee().implies(Pure(1.0)), made.design.blocks
@@ -67,20 +69,16 @@ class SmoothSynthesis:
         rows_per_unit: int = 1,
         points: int = POINTS,
         blocks: tuple[str, ...] | None = None,
-        width: float = WIDE,
     ) -> SmoothSynthesis:
-        """The design with the least predicted error; `rows` is public, or was released before.
-
-        Blocks share the budget so that errors are least for kernels of `width`: means and radius get more if wide.
-        """
+        """The design with the least predicted error; `rows` is public, or was released before."""
         _check(sizes, rows, target, rows_per_unit, points, blocks)
         exchanged = isinstance(adjacency or Replace(), Replace)
         made = []
         if not target.counts_rho and target.pure_within() > 0:
-            made.append(pure_design(len(sizes), rows, target.pure_within(), rows_per_unit, exchanged, blocks, width))
+            made.append(pure_design(len(sizes), rows, target.pure_within(), rows_per_unit, exchanged, blocks))
         if target.takes_normal:
             for design in (normal_design, box_design):
-                made.append(design(len(sizes), rows, target, rows_per_unit, exchanged, blocks, width))
+                made.append(design(len(sizes), rows, target, rows_per_unit, exchanged, blocks))
         plans = [cls(tuple(sizes), rows, target, design, points) for design in made]
         return min(plans, key=lambda plan: plan.predicted(WIDE) / (BALL if plan.design.center else 1.0))
 

@@ -10,7 +10,7 @@ from sfumato.mechanisms.noise.gauges import LAPLACE
 from sfumato.mechanisms.noise.law import NoiseLaw, stated_delta
 from sfumato.mechanisms.noise.laws import pure_laws
 from sfumato.mechanisms.noise.normals import NORMAL
-from sfumato.mechanisms.synthetic.smooth.choose import SPREAD, TRIAL, WIDE, Shape, chosen, shares
+from sfumato.mechanisms.synthetic.smooth.choose import SPREAD, TRIAL, Shape, chosen, shares
 from sfumato.mechanisms.synthetic.smooth.features import BLOCKS, QUANTUM, dimension
 from sfumato.mechanisms.synthetic.smooth.measurement import Measurement, moved
 from sfumato.numeric import round_down, round_up
@@ -57,7 +57,6 @@ def pure_design(
     unit: int,
     exchanged: bool,
     blocks: tuple[str, ...] | None,
-    width: float = WIDE,
 ) -> Design:
     """One look at the whole box: the noise of each block from its best body, Laplace noise for the radius."""
     shape = Shape(columns, 1.0, columns / 2)
@@ -68,7 +67,7 @@ def pure_design(
         for block in BLOCKS
     }
     names = chosen(shape, noise) if blocks is None else blocks
-    parts = shares(names, shape, noise, power=2 / 3, width=width)
+    parts = shares(names, shape, noise, power=2 / 3)
     return Design(
         shape,
         tuple(
@@ -91,7 +90,6 @@ def box_design(
     unit: int,
     exchanged: bool,
     blocks: tuple[str, ...] | None,
-    width: float = WIDE,
 ) -> Design:
     """One look at the whole box under normal noise: nothing is clipped, which pays for few columns and many rows."""
     shape = Shape(columns, 1.0, columns / 2)
@@ -99,7 +97,7 @@ def box_design(
     far = {block: moved(block, columns, NORMAL.norm, unit, exchanged, ball=False) for block in BLOCKS}
     noise = {block: far[block] / (QUANTUM * rows * math.sqrt(ratio)) for block in BLOCKS}
     names = chosen(shape, noise, math.sqrt(TRIAL)) if blocks is None else blocks
-    return Design(shape, _normal(columns, names, far, shares(names, shape, noise, power=1.0, width=width), ratio))
+    return Design(shape, _normal(columns, names, far, shares(names, shape, noise, power=1.0), ratio))
 
 
 def _normal(
@@ -125,7 +123,6 @@ def normal_design(
     unit: int,
     exchanged: bool,
     blocks: tuple[str, ...] | None,
-    width: float = WIDE,
 ) -> Design:
     """Center, radius, then the blocks in a ball, all but the radius under normal noise."""
     cost, ratio = _normal_budget(target)
@@ -138,7 +135,7 @@ def normal_design(
     left = (1 - CENTER) * ratio
     noise = {block: far[block] / (QUANTUM * rows * math.sqrt(left)) for block in BLOCKS}
     names = chosen(shape, noise, math.sqrt(TRIAL)) if blocks is None else blocks
-    parts = shares(names, shape, noise, power=1.0, width=width)
+    parts = shares(names, shape, noise, power=1.0)
     measured = _normal(columns, names, far, parts, left)
     rate = round_down(cost / (2 * unit))
     outside = min(0.3, max(CERTAIN / rate, 2 * math.sqrt(columns)) / rows)

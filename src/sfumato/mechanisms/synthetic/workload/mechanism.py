@@ -56,7 +56,10 @@ Whole = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSynthesis(Answering):
-    """Marginals and answers of one table."""
+    """Marginals and answers of one table.
+
+    Proof: docs/proofs/synthesis-workload.md.
+    """
 
     query: SyntheticRows
     target: Guarantee

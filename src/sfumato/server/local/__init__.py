@@ -1,0 +1,1 @@
+"""Local collection over HTTP: collectors, relays, turns of inquiries, and the page that collects one answer."""

@@ -1,0 +1,1 @@
+"""What can be called, part by part; each module has `routes()`."""
