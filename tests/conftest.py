@@ -6,7 +6,8 @@ release's noise is the same at each run, whatever ran before; only other process
 true keys.  Audits
 end after seconds of the processor, not of the clock, so that a busy machine finds what an idle one does.  What
 collection has imported stays for good, so the collector of garbage does not walk through it again: that took a twelfth
-of the time.
+of the time.  Tests that `long.txt` names take more than about a second each (`durations.py` writes it from a run), and
+run with the heavy ones.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -30,6 +32,8 @@ OWN_SEEDS = (  # they compare with what was drawn elsewhere
     "tests/reference/test_laboratory.py",
     "tests/test_without_compiler.py",
 )
+
+LONG = frozenset(Path(__file__).with_name("long.txt").read_text().splitlines())
 
 collect_ignore_glob = ["*conftest.py"]  # they hold no doctests, and share a name
 
@@ -58,6 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Nothing that is imported is garbage."""
     gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests are heavy ones; this comes before those are deselected."""
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker(pytest.mark.heavy)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -108,7 +108,7 @@ def blank(value, space):
     """Whether nothing stands there, before `missing` takes its place; an unknown category is something."""
     if isinstance(space, Categories):
         return codes.blank(value) or space._coded(value)
-    if isinstance(space, Interval | Integers | TimeOfDay):
+    if isinstance(space, Interval | Integers | TimeOfDay) and space.missing is not None:
         space = dataclasses.replace(space, missing=None)
     return space.coerce(value) is None
 

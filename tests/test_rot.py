@@ -103,3 +103,16 @@ def test_a_sentence_that_is_taken_apart_is_noticed():
     assert read_back(ast.parse("error.words().split()[3]")) == [1]
     assert read_back(ast.parse("re.search('x', claim.words(unit))")) == [1]
     assert read_back(ast.parse("name.split()")) == []
+
+
+def test_every_test_that_is_listed_as_long_exists():
+    listed = (ROOT / "tests" / "long.txt").read_text().splitlines()
+    named = {tuple(name.split("[")[0].split("::")) for name in listed}
+    gone = {name for file, name in named if not re.search(rf"def {name}\b", _text(ROOT / file))}
+    assert listed == sorted(set(listed))
+    assert gone == set()
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text() if path.is_file() else ""
