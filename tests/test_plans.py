@@ -70,6 +70,22 @@ release = [{ query = "median", column = "age", spend = { rho = 0.1 } }]
     assert plan.ledger.file == tmp_path / "t.ledger"
 
 
+def test_a_pure_budget_takes_a_spend_with_a_delta_whose_charge_is_pure_as_a_session_does(tmp_path):
+    path = tmp_path / "plan.toml"
+    text = """
+format = "sfumato-plan/2"
+table = { path = "t.csv", unit = "row" }
+columns.age = { type = "interval", low = 0, high = 120, step = 1 }
+budget = { epsilon = 1.0 }
+release = [{ query = "count", spend = { SPEND } }]
+"""
+    path.write_text(text.replace("SPEND", "epsilon = 0.1, delta = 1e-6"))
+    assert read_plan(path).releases[0].spend == Approximate(0.1, 1e-6)
+    path.write_text(text.replace("SPEND", "rho = 0.1"))
+    with pytest.raises(SchemaError, match="a pure budget takes only pure charges"):
+        read_plan(path)
+
+
 # refusals: the place, the reason, the fix
 
 MISTAKES = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -91,11 +92,14 @@ class Compiled:
 
     def __call__(self, *given: object) -> Any:
         if self.made is None:
-            _compile()
+            with _COMPILING:
+                if self.made is None:
+                    _compile()
         return self.made(*given)  # type: ignore[misc]
 
 
 _WAITING: list[Compiled] = []
+_COMPILING = Lock()
 
 
 def njit(**options: object) -> Callable[[Any], Any]:
@@ -119,9 +123,10 @@ def _compile() -> None:
     import numba
 
     waiting = list(_WAITING)
-    for one in waiting:
-        one.made = numba.njit(**one.options)(one.plain)
-    for one in waiting:
-        names = one.plain.__globals__
-        names.update({name: held.made for name, held in list(names.items()) if isinstance(held, Compiled)})
+    made = {one: numba.njit(**one.options)(one.plain) for one in waiting}
+    for names in (one.plain.__globals__ for one in waiting):
+        found = {name: held for name, held in list(names.items()) if isinstance(held, Compiled)}
+        names.update({name: made.get(held, held.made) for name, held in found.items()})
+    for one in waiting:  # only now: another thread calls what is made, which must find no other half
+        one.made = made[one]
     del _WAITING[: len(waiting)]

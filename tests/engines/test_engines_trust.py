@@ -120,6 +120,18 @@ def test_settings_that_users_change_change_no_answer(tmp_path, moment):
         assert found == reference.answer(table.to_pylist(), statistic, schema), question.name
 
 
+def test_connections_of_our_own_are_set_up_for_every_cursor_and_set_nothing_for_an_answer(monkeypatch):
+    connection = backends.connected()
+    told = [setting.split(maxsplit=3) for setting in backends.SETTINGS["duckdb"]]
+    with connection.con.cursor() as cursor:
+        for _, name, _, value in told:
+            (held,) = cursor.execute(f"SELECT current_setting('{name}')::text").fetchone()
+            assert held == value.strip("'"), name
+    kept = backends.selected(connection, "SELECT 1 AS one", {"one": "int32"})
+    monkeypatch.setitem(backends.SETTINGS, "duckdb", ("SET no_such_setting = 1",))
+    assert backends.executed(kept)["one"].to_pylist() == [1]  # others' threads may be in the middle of a question
+
+
 @pytest.fixture
 def believing(monkeypatch):
     """DuckDB with statistics propagation on."""

@@ -20,6 +20,9 @@ def test_a_remote_session_previews_releases_and_knows_what_is_left(house):
     assert again.to_bytes() == release.to_bytes()
     stored = house.desk.ledger.find(release.name, release.provenance.digest)
     assert stored.content == release.to_bytes()
+    assert "#" in release.name  # by which the ledger tells it from the same words at another spend
+    assert release.title == sf.mean("salary").by("state").name
+    assert not any("#" in text for text in (repr(release), str(release), release.words()))
     assert session.remaining == sf.Pure(0.75)
     assert session.spent == sf.Pure(0.25)
 

@@ -1,8 +1,9 @@
-"""Settings that make backends agree, applied anew for each answer, since whoever owns a connection may change them.
+"""Settings that make backends agree, applied anew for each answer where whoever owns a connection may change them.
 
-DuckDB answers on a cursor of its own, so that threads do not meet.  Its statistics are not believed: a Parquet footer
-leaves NaN out of its extremes, or may be stale, and an optimizer that trusts it removes the clipping.  Statistics
-propagation is off, and `isolated` hides the statistics of numbers should it be on again.
+DuckDB answers on a cursor of its own, so that threads do not meet; connections of our own are set up once, since some
+settings belong to all cursors and must not change under a question of another thread.  Its statistics are not believed:
+a Parquet footer leaves NaN out of its extremes, or may be stale, and an optimizer that trusts it removes the clipping.
+Statistics propagation is off, and `isolated` hides the statistics of numbers should it be on again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -93,6 +95,8 @@ def configured(backend: BaseBackend) -> BaseBackend:
 def connected(database: str | Path = ":memory:", **options: object) -> Backend:
     """A DuckDB connection of our own, which spills to a private folder, or not at all."""
     connection = ibis.duckdb.connect(database, temp_directory=spilling(), **options)
+    for setting in SETTINGS["duckdb"]:  # of every cursor; nobody else is there to change them
+        connection.con.execute(setting.replace("SET ", "SET GLOBAL ", 1))
     OWN.add(connection)
     if database == ":memory:":
         PLAIN.add(connection)
@@ -202,7 +206,7 @@ def quiet() -> Iterator[None]:
 def _cursor(expression: ir.Table, backend: Backend) -> Iterator[DuckDBPyConnection]:
     """A cursor of its own for one question, set up, that knows the tables in memory which the question reads."""
     with closing(backend.con.cursor()) as cursor:
-        for setting in SETTINGS["duckdb"]:
+        for setting in () if backend in OWN else SETTINGS["duckdb"]:
             cursor.execute(setting)
         for table in expression.op().find(ops.InMemoryTable):
             whole = isinstance(table.data, PyArrowDatasetProxy)
@@ -223,8 +227,16 @@ def _written(expression: ir.Table, backend: Backend) -> str:
 
 
 def _attempted(column: ir.Column) -> ir.Column:
-    kind, plain = column.type(), _by_bytes(column, lambda text: decode(encode(text)))
-    return ibis.udf.scalar.builtin(lambda held: held, name="try", signature=((kind,), kind))(plain)
+    return _try_of(column.type())(_by_bytes(column, lambda text: decode(encode(text))))
+
+
+@lru_cache(maxsize=256)
+def _try_of(kind: dt.DataType) -> Callable[[ir.Column], ir.Column]:
+    """DuckDB's own TRY of values of one kind: to Ibis a class of its own, so that it is made once."""
+    attempt: Callable[[ir.Column], ir.Column] = ibis.udf.scalar.builtin(
+        lambda held: held, name="try", signature=((kind,), kind)
+    )
+    return attempt
 
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]

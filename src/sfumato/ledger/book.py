@@ -32,6 +32,8 @@ from sfumato.visible import visible
 
 __all__ = ["Book", "Page"]
 
+Decided = Callable[[Entry, "Page"], Entry]
+
 
 class Page(Protocol):
     """What one transaction sees of the chain, and may add to it."""
@@ -162,11 +164,10 @@ class Book(Shown, ABC):
 
     def charge_batch_to(self, allowance: Allowance | None, members: Sequence[Member], claim: Guarantee) -> Charge:
         """The same on behalf of an account."""
-
-        def decided(last: Entry, page: Page) -> Entry:
-            return rules.charging_batch(self.terms, last, self._first_of(page), members, claim)
-
-        return self._charge_together(allowance, members, claim, decided)
+        return self._charge_together(
+            allowance, members, claim,
+            lambda last, page: rules.charging_batch(self.terms, last, self._first_of(page), members, claim),
+        )  # fmt: skip
 
     def charge_series(self, members: Sequence[Member]) -> Charge:
         """Spend once the claim of one mechanism whose outputs are published in turn; then `draw` each."""
@@ -182,11 +183,7 @@ class Book(Shown, ABC):
         return self._charge_together(allowance, members, members[0].claim if members else Pure(0.0), decided)
 
     def _charge_together(
-        self,
-        allowance: Allowance | None,
-        members: Sequence[Member],
-        claim: Guarantee,
-        decided: Callable[[Entry, Page], Entry],
+        self, allowance: Allowance | None, members: Sequence[Member], claim: Guarantee, decided: Decided
     ) -> Charge:
         for member in members:
             label("name", member.name)
@@ -258,7 +255,7 @@ class Book(Shown, ABC):
         """What a name was first charged for; none if it is free."""
         label("name", name)
         with self._reading() as page:
-            self._continued(page)
+            self._must_continue(page)
             return next(rules.known(name, page.named(name)), None)
 
     def find(self, name: str, digest: str) -> Stored | None:
@@ -269,7 +266,7 @@ class Book(Shown, ABC):
         label("name", name)
         label("digest", digest)
         with self._reading() as page:
-            self._continued(page)
+            self._must_continue(page)
             named = page.named(name)
             rules.must_be_same_release(name, digest, named)
             release = next((entry for entry in named if entry.kind == "release"), None)
@@ -324,7 +321,7 @@ class Book(Shown, ABC):
     def after(self, sequence: int) -> tuple[Entry, ...]:
         """What was recorded after an entry that was seen before, oldest first."""
         with self._reading() as page:
-            self._continued(page)
+            self._must_continue(page)
             return tuple(page.after(sequence))
 
     def group_of(self, name: str) -> str | None:
@@ -359,14 +356,17 @@ class Book(Shown, ABC):
 
     def _continued(self, page: Page) -> Entry:
         """The last entry, of a chain that still holds what this object has seen of it."""
+        self._must_continue(page)
+        return page.last()
+
+    def _must_continue(self, page: Page) -> None:
+        """Refuse a chain that does not hold any more what this object has seen of it."""
         sequence, head = self._seen
-        kept = page.entry(sequence)
-        if kept is None or kept.hash != head:
+        if (kept := page.entry(sequence)) is None or kept.hash != head:
             raise LedgerError(
                 f"ledger {self.place} was rolled back or replaced while open; "
                 "stop, restore the newest copy, and verify it with printed heads"
             )
-        return page.last()
 
 
 def entry_of(row: tuple[int, str, str]) -> Entry:

@@ -11,10 +11,11 @@ from sfumato.ledger.protocol import Known, LedgerLike
 from sfumato.privacy.guarantees import Guarantee, guarantee_from
 
 __all__ = [
-    "TOGETHER", "Parts", "charged", "is_lost", "kept_title", "lost_words", "must_be_no_part", "resting",
-    "version_words", "versioned",
+    "TOGETHER", "Parts", "charged", "is_lost", "kept_title", "lost_words", "must_be_no_part", "plain_name", "resting",
+    "told_apart", "version_words", "versioned",
 ]  # fmt: skip
 
+BRIEF, MOST = 16, 900  # digits of a digest behind a name, and letters before it
 TOGETHER = "together"  # the part of a charge's description that lists the releases and their questions
 
 
@@ -41,6 +42,20 @@ def versioned(name: str, version: str | None) -> str:
     ('count', 'count, 2026-11', 'count, 2026-11')
     """
     return name if version is None or name.endswith(f", {version}") else f"{name}, {version}"
+
+
+def told_apart(name: str, digest: str) -> str:
+    """A name that stands for one question and spend alone: where many ask, questions in words may be the same.
+
+    >>> told_apart("count", "0123456789abcdef0123"), plain_name("count #0123456789abcdef", "0123456789abcdef0123")
+    ('count #0123456789abcdef', 'count')
+    """
+    return f"{name[:MOST]} #{digest[:BRIEF]}"
+
+
+def plain_name(name: str, digest: str) -> str:
+    """The same as people read it."""
+    return name.removesuffix(f" #{digest[:BRIEF]}")
 
 
 def kept_title(ledger: LedgerLike | None, title: str, version: str | None) -> str:

@@ -16,7 +16,7 @@ from sfumato.ledger.entries import BATCH, SERIES, Entry, now, plain
 from sfumato.ledger.protocol import Known, Member, in_words
 from sfumato.ledger.terms import Terms
 from sfumato.numeric import exact
-from sfumato.privacy.filters import UNIT, Amounts, Filter
+from sfumato.privacy.filters import UNIT, Amounts, Filter, units
 from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from, to_record
 from sfumato.records import digest as digest_of
 
@@ -297,7 +297,8 @@ def _times(claim: Guarantee, filter_: Filter, total: Amounts, first: Amounts | N
     def admitted(count: int) -> bool:
         return filter_.admits(tuple(a + count * b for a, b in zip(total, cost, strict=True)), first or cost)
 
-    return _most(admitted)
+    unspent = units(filter_.budget.amount) - total[0]
+    return _most(admitted, guess=max(0, unspent // cost[0]) if cost[0] else None)
 
 
 def cost_of(filter_: Filter, charge: Entry) -> Amounts:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from sfumato import arguments
 from sfumato.cards import Card, Shown
-from sfumato.errors import SchemaError, SfumatoError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.ledger.names import versioned
 from sfumato.plans.document import (
     FORMAT,
@@ -208,7 +209,7 @@ def _checked(place: Path, document: Document) -> Plan:
     adding_up: set[str] = set()
     for number, described in enumerate(document.release, start=1):
         where = f"release {number}" + (f' ("{described.name}")' if described.name else "")
-        releases.append(_release(place, where, described, schema, document.budget, budget))
+        releases.append(_release(place, where, described, schema, document.budget, budget, allow))
         if described.adding_up:
             _at(place, f"{where}, adding_up", lambda: must_add_up(releases[-1].query))
             adding_up.add(releases[-1].name)
@@ -270,14 +271,16 @@ def _people(place: Path, people: PeopleSection, table: TableSection, version: st
 
 
 def _release(
-    place: Path, where: str, described: ReleaseSection, schema: Schema, section: BudgetSection, budget: Guarantee
-) -> PlannedRelease:
+    place: Path, where: str, described: ReleaseSection, schema: Schema, section: BudgetSection, budget: Guarantee,
+    allow: frozenset[str],
+) -> PlannedRelease:  # fmt: skip
     """One release, with what it costs or may err by."""
     query = _at(place, where, described.question)
     question = _at(place, where, lambda: bind(query, schema))
     spend = None if described.spend is None else _at(place, f"{where}, spend", described.spend.guarantee)
     if spend is not None:
-        _at(place, f"{where}, spend", lambda: filter_for(budget).amounts(spend))
+        settle = partial(_claimed, query, schema, spend, allow, described.mechanism)
+        _at(place, f"{where}, spend", lambda: _must_be_taken(budget, spend, settle))
     level = LEVEL if described.level is None else _at(place, where, lambda: arguments.level(described.level))
     within = _at(place, where, lambda: _target(described.within, question, level))
     if described.level is not None and within is None:
@@ -293,6 +296,20 @@ def _release(
     return PlannedRelease(
         name, query, spend, described.mechanism, within, level, weight, description=described.description
     )
+
+
+def _must_be_taken(budget: Guarantee, spend: Guarantee, settle: Callable[[], Guarantee]) -> None:
+    """Refuse a spend that a budget does not take; as in a session, what counts is the claim that is charged."""
+    try:
+        filter_for(budget).amounts(spend)
+    except ParameterError:
+        filter_for(budget).amounts(settle())
+
+
+def _claimed(query: Query, schema: Schema, spend: Guarantee, allow: frozenset[str], mechanism: str | None) -> Guarantee:
+    from sfumato.orders import order  # with all mechanisms: only where the kinds differ
+
+    return order(query, schema, spend=spend, allow=allow, mechanism=mechanism).claim
 
 
 def _target(within: object, question: Question, level: float) -> float | str | None:

@@ -33,13 +33,14 @@ from sfumato.privacy.conversions import (
 )
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 
-__all__ = ["UNIT", "Amounts", "ApproximateFilter", "ConcentratedFilter", "Filter", "PureFilter", "filter_for"]
+__all__ = ["UNIT", "Amounts", "ApproximateFilter", "ConcentratedFilter", "Filter", "PureFilter", "filter_for", "units"]
 
 UNIT = 10**12  # one whole epsilon, delta or rho in the ledger's units
 Amounts = tuple[int, ...]
 TAIL = 10  # one part in so many of an approximate budget's delta is kept for the concentrated route
 
 
+@lru_cache(maxsize=4096, typed=True)  # budgets are compared with again and again
 def units(amount: float) -> int:
     """An amount in whole units, its decimal read exactly, rounded up: ten times 0.1 is 1.
 

@@ -50,19 +50,20 @@ def spending_of(spend: object, budget: Guarantee) -> Spending:
     """What `spend` leaves open beside a target: nothing (the budget's kind), a kind, or a ceiling."""
     if spend is None:
         return Spending(_with_delta(budget, budget))
-    if isinstance(spend, type) and issubclass(spend, Guarantee):
-        if spend.names() == budget.names():
+    kind, ceiling = kind_in(spend), amount_in(spend)
+    if kind is not None:
+        if kind.names() == budget.names():
             return Spending(_with_delta(budget, budget))
-        if "delta" in spend.names():
+        if "delta" in kind.names():
             raise ParameterError(
                 "spend=Approximate needs a delta, and the budget has none to take a share of; give a ceiling such as "
                 "spend=Approximate(1.0, 1e-6)"
             )
-        return Spending(spend(1.0))  # type: ignore[call-arg]
-    if isinstance(spend, Guarantee):
-        if spend.amount <= 0:
-            raise ParameterError(f"spend, a ceiling beside within=, must be above 0, got {spend!r}")
-        return Spending(spend, spend.amount)
+        return Spending(kind(1.0))  # type: ignore[call-arg]
+    if ceiling is not None:
+        if ceiling.amount <= 0:
+            raise ParameterError(f"spend, a ceiling beside within=, must be above 0, got {ceiling!r}")
+        return Spending(ceiling, ceiling.amount)
     raise ParameterError(
         "beside within=, spend is a kind such as sf.Concentrated, a ceiling such as sf.Pure(0.5), or left out, "
         f"got {type(spend).__name__}"

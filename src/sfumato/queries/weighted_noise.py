@@ -11,6 +11,8 @@ Proof: docs/proofs/ratio.md.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,7 +36,8 @@ def weighted_quantile(weights: Floats, noise: Noise, beta: float) -> Floats:
     if isinstance(noise, RoundedNormal):
         return np.asarray(normal_point(beta / 2) * noise.sigma * np.sqrt((sizes**2).sum(axis=1)) + total / 2)
     if isinstance(noise, DiscreteLaplace):
-        return np.asarray(noise.scale * _laplace_quantile(_drawn_apart(sizes), beta) + total)
+        unit = _of_one(tuple(sizes[0].tolist()), beta) if len(sizes) == 1 else _laplace_quantile(sizes, beta)
+        return np.asarray(noise.scale * unit + total)
     apart = np.asarray(total * float(noise.quantile(beta / weights.shape[1])))
     if isinstance(noise, TruncatedLaplace):
         uncut = DiscreteLaplace(noise.scale)
@@ -51,8 +54,9 @@ def _drawn_apart(sizes: Floats) -> Floats:
     return rising
 
 
-def _laplace_quantile(rising: Floats, beta: float) -> Floats:
+def _laplace_quantile(sizes: Floats, beta: float) -> Floats:
     """Where the tail of the weighted sum of unit Laplace variables falls to beta, rounded up."""
+    rising = _drawn_apart(sizes)
     squares = rising**2
     gaps = squares[:, :, None] - squares[:, None, :]
     gaps += squares[:, :, None] * np.eye(rising.shape[1])  # a ratio of one for itself
@@ -63,3 +67,9 @@ def _laplace_quantile(rising: Floats, beta: float) -> Floats:
         above = (mixture * np.exp(-middle[:, None] / rising)).sum(axis=1) > beta
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray(high * (1 + 1e-9))
+
+
+@lru_cache(maxsize=1024)
+def _of_one(sizes: tuple[float, ...], beta: float) -> float:
+    """The same of one row of weights, whatever the noise's scale: a service is asked at many."""
+    return float(_laplace_quantile(np.array([sizes]), beta)[0])

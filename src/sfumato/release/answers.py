@@ -16,6 +16,7 @@ from sfumato.answers.pivots import pivoted
 from sfumato.answers.statements import Accuracy
 from sfumato.cards import Card, Shown
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.ledger.names import plain_name
 from sfumato.mechanisms import Mechanism, steps
 from sfumato.mechanisms.mechanism import loss_of
 from sfumato.privacy.guarantees import Guarantee, to_record
@@ -211,9 +212,14 @@ class Release(Shown, Framed):
         """Whether the release was stored with a smaller claim than its mechanism gives; `guarantee` is the latter."""
         return self.stated is not None
 
+    @property
+    def title(self) -> str:
+        """Its name as people read it: without the digits by which a service tells names apart."""
+        return plain_name(self.name, self.provenance.digest)
+
     def words(self) -> str:
         """The claim in full sentences."""
-        return str(Card(self.name, self._facts()))
+        return str(Card(self.title, self._facts()))
 
     def _facts(self) -> dict[str, str]:
         return facts(self, self.provenance, **self.advice())
@@ -224,8 +230,8 @@ class Release(Shown, Framed):
 
         shown, omitted = few(self)
         if shown.single:
-            return Card(self.name, {"answer": shown.single, **self._facts()})
-        return Card(self.name, self._facts(), shown.headings, shown.rows, shown.numeric, omitted)
+            return Card(self.title, {"answer": shown.single, **self._facts()})
+        return Card(self.title, self._facts(), shown.headings, shown.rows, shown.numeric, omitted)
 
     def __repr__(self) -> str:
         from sfumato.report.answers import few
@@ -235,7 +241,7 @@ class Release(Shown, Framed):
         answer = shown.single or f"{count:,} answers"
         disputed = ", disputed" if self.disputed else ""
         certified = self.certificate.brief()
-        return f"Release({self.name!r}: {answer}, {self.guarantee!r}, {certified}{disputed}{self.provenance.mark})"
+        return f"Release({self.title!r}: {answer}, {self.guarantee!r}, {certified}{disputed}{self.provenance.mark})"
 
     @property
     def curve(self) -> Curve | Trend:

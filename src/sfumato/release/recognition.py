@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.privacy.guarantees import Guarantee, to_record
 from sfumato.queries import Query, Question, bind
@@ -46,7 +44,7 @@ def _needs_size(query: Query, schema: Schema) -> bool:
     if schema.size is None or schema.fixed_size is not None:
         return False
     try:
-        bind(query, replace(schema, size=None))
+        bind(query, schema.unsized())
     except SfumatoError:
         return True
     return False

@@ -25,10 +25,10 @@ from sfumato.errors import LedgerError
 from sfumato.plans import read_plan
 from sfumato.server.hands import AT_ONCE, Here, Reply, desks_of
 from sfumato.server.models import ReleaseAsk
+from sfumato.server.running import CONFIGURED
 
 __all__ = ["Aside"]
 
-PLANS = "SFUMATO_ASIDE"  # how the process is told what to open
 BEHIND = 5  # steps of niceness
 LONGEST = 1 << 28  # bytes of a line: whole tables are answers too
 TRIES = 4  # processes that may die over one request
@@ -44,7 +44,7 @@ class Aside:
     """The process, as the one that serves sees it."""
 
     def __init__(self, plans: Sequence[str]) -> None:
-        self._plans = json.dumps([os.path.abspath(plan) for plan in plans])
+        self._told = json.dumps({"plans": [os.path.abspath(plan) for plan in plans]})
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._number, self._over = 0, False
         self._process: asyncio.Future[Process] | None = None
@@ -100,7 +100,7 @@ class Aside:
         while not self._over:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", __name__, stdin=PIPE, stdout=PIPE, stderr=DEVNULL,
-                limit=LONGEST, env=os.environ | {PLANS: self._plans},
+                limit=LONGEST, env=os.environ | {CONFIGURED: self._told},
             )  # fmt: skip
             assert self._process is not None
             assert process.stdout is not None
@@ -131,7 +131,7 @@ def main() -> None:
         os.nice(BEHIND)
     said = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else is printed is no answer, and nowhere to be seen
-    here = Here(desks_of([read_plan(path) for path in json.loads(os.environ[PLANS])]))
+    here = Here(desks_of([read_plan(path) for path in json.loads(os.environ[CONFIGURED])["plans"]]))
     here.begin()
     lock, pool = threading.Lock(), ThreadPoolExecutor(AT_ONCE)
     for line in sys.stdin.buffer:

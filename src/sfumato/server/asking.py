@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from sfumato import sql
 from sfumato.accuracy.meeting import order_within
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
-from sfumato.ledger.names import versioned
+from sfumato.ledger.names import told_apart, versioned
 from sfumato.orders import Order, Preview, order, previewed
 from sfumato.plans import Plan
 from sfumato.plans.document import ReleaseSection
@@ -38,7 +38,6 @@ T = TypeVar("T")
 CURVES = ("density", "distribution", "mean_curve", "covariance", "regression", "classification")
 LONG = frozenset({*PUBLICATIONS, *CURVES, "workload", "pca", "thresholds", "gaussian-mixture", "smooth"})
 BESIDE = ("spend", "within", "level", "mechanism")  # what is said beside the question
-BRIEF = 16  # digits of a digest in the name of a release: names in a ledger stand for one question and spend
 WRONG = "a part of the question has the wrong type; compare with docs/formats/plan.md, where releases are described"
 
 
@@ -170,7 +169,7 @@ class Reading:
                 "a series is announced and published by its steward: sfumato publish; here ask for a count"
             )
         title = versioned(words(part.query), plan.schema.version)
-        made = replace(made, title=f"{title[:900]} #{made.identity.digest[:BRIEF]}")
+        made = replace(made, title=told_apart(title, made.identity.digest))
         return Settled(made, plan.schema, part.name, part.notes)
 
 

@@ -17,6 +17,7 @@ from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
 from sfumato.ledger import LedgerLike, rules
 from sfumato.ledger.accounts import Allowance
 from sfumato.ledger.entries import label
+from sfumato.ledger.names import plain_name
 from sfumato.ledger.rules import History
 from sfumato.plans import Plan
 from sfumato.plans.outlook import opened, opened_table
@@ -228,7 +229,7 @@ class Desk:
 
     def must_fit(self, analyst: Analyst, asked: Sequence[Settled]) -> None:
         """Refuse what does not fit by what may be seen; what others spent since is found by the charge."""
-        due = [one.order for one in asked if self.index.refresh().stored(one.digests) is None]
+        due = [one.order for one in asked if self.index.stored(one.digests) is None]  # as `begin` found it
         found = too_much(due, self._held(analyst, self._histories(analyst, self.sight.look())), self.plan.allow)
         if found is not None:
             raise BudgetExceeded(found)
@@ -324,7 +325,7 @@ class Desk:
         paid = self.sight.look().payer(line)
         free = asker is not None and (paid is None or paid.account != asker.name)
         claim = None if paid is None else paid.guarantee
-        question = line.name.rpartition(" #")[0] or line.name
+        question = plain_name(line.name, line.digest)
         return {
             "release": line.digest, "name": name or question, "question": question, "time": time,
             "cost": None if free else answers.amount(claim if claim is not None else self.plan.budget),

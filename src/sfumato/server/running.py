@@ -18,9 +18,9 @@ from sfumato.server.places import is_loopback
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["Running", "application", "run"]
+__all__ = ["CONFIGURED", "Running", "application", "run"]
 
-CONFIGURED = "SFUMATO_SERVE"  # how worker processes are told what to serve
+CONFIGURED = "SFUMATO_SERVE"  # how worker processes, and those beside them, are told what to serve
 ALONE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # threads of linear algebra in a process
 
 

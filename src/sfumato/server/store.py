@@ -98,8 +98,7 @@ class ServerStore:
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
         """What a query finds."""
-        with self._server.transaction() as con:
-            return list(con.execute(_dialect(statement), tuple(values)).fetchall())
+        return self._server.rows(_dialect(statement), tuple(values))
 
     def write(self, statement: str, values: Sequence[Value] = ()) -> int:
         """Carry out a statement durably."""

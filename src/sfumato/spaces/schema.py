@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -115,6 +116,14 @@ class Schema:
         """The number of rows where it is public and the same for all neighbors."""
         rows_are_units = isinstance(self.unit, Row) and isinstance(self.adjacency, Replace)
         return self.size if rows_are_units else None
+
+    def unsized(self) -> Schema:
+        """The same without a declared size, where that is not public; nothing else is checked anew."""
+        if self.fixed_size is not None:
+            raise SchemaError("under replacement the number of rows is public: declare it as size=")
+        plain = copy(self)
+        object.__setattr__(plain, "size", None)
+        return plain
 
     def space(self, column: str) -> Space:
         """The space of a column."""

@@ -25,7 +25,6 @@ import numpy.typing as npt
 __all__ = ["Guess", "Rule", "passed_mean_square"]
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 ROUNDING = 1e-13  # of sums of a few products each, far above what they lose
 
 
@@ -36,8 +35,8 @@ class Rule(Protocol):
     def price(self) -> float:
         """Of all exchanges together, but for what `exchange` says."""
 
-    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, Array, float]:
-        """What table + step receives for what `table` holds, what it keeps, and what that costs besides."""
+    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, float, float]:
+        """What table + step receives for what `table` holds, the least it keeps, if below 0, and what that costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +55,25 @@ def passed_mean_square(rule: Rule, answers: Array, prior: Array, guess: Guess, s
     roots = np.searchsorted((guess.centers[1:] + guess.centers[:-1]) / 2, outputs)
     levels, last = guess.levels.copy(), len(answers) - 1
     held, price = prior[roots] * (outputs - answers[roots]) ** 2, rule.price
+    tables = np.arange(last + 1)
+    ends = np.searchsorted(roots, tables, side="left")  # of the outputs whose roots lie before a table
+    firsts = np.searchsorted(roots, tables, side="right")  # and of those beyond it
     for step in (1, -1):
         received = np.zeros(count)
         for table in range(last) if step > 0 else range(last, 0, -1):
-            first, end = _beyond(roots, table, step)
-            if first == end:
+            beyond = slice(firsts[table], None) if step > 0 else slice(0, ends[table])
+            there = received[beyond]
+            if not len(there):
                 break
-            here = prior[table] * (outputs[first:end] - answers[table]) ** 2 - levels[table] + received[first:end]
-            received[first:end], kept, paid = rule.exchange(table, here, step)
-            levels[table] += min(0.0, float(kept.min()))
+            here = outputs[beyond] - answers[table]  # in place from here on: there are many tables
+            here *= here
+            here *= prior[table]
+            here -= levels[table]
+            here += there
+            there[:], short, paid = rule.exchange(table, here, step)
+            levels[table] += short
             price += paid
         held += received
     np.minimum.at(levels, roots, levels[roots] + np.minimum(held - levels[roots], 0.0))
     size = width**2 + float(abs(levels).sum()) + price
     return float(levels.sum() - price - (width / (count - 1)) ** 2 / 4 - ROUNDING * (last + 1) * size)
-
-
-def _beyond(roots: Places, table: int, step: int) -> tuple[int, int]:
-    """The outputs whose roots lie beyond a table."""
-    if step > 0:
-        return int(np.searchsorted(roots, table, side="right")), len(roots)
-    return 0, int(np.searchsorted(roots, table, side="left"))

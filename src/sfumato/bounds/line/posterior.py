@@ -32,17 +32,18 @@ class Ratios:
     caps: Array
     price: float = 0.0
 
-    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, Array, float]:
+    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, float, float]:
         """See `Rule`; who holds less than nothing passes on what it would with nothing."""
-        passed = np.minimum(
-            math.exp(-self.epsilon) * np.maximum(held - min(0.0, float(held.min())), 0.0), self.caps[table]
-        )
-        return passed, held, self.delta * float(passed.max())
+        least = min(0.0, float(np.minimum.reduce(held)))
+        passed, cap = math.exp(-self.epsilon) * (held - least), float(self.caps[table])
+        if cap < math.inf:
+            passed = np.minimum(passed, cap)
+        return passed, least, self.delta * float(passed.max()) if self.delta else 0.0
 
 
 def geometric_guess(epsilon: float, answers: Array, prior: Array) -> Guess:
     """Where the two-sided geometric law's outputs, guessed from in the best way, leave nothing at their roots."""
-    centers, spreads = _guesses(epsilon, answers, prior)
+    centers, spreads = _guesses(_Smoothing.of(epsilon, len(answers)), answers, prior)
     return Guess(centers, _unsmoothed(epsilon, spreads))
 
 
@@ -51,12 +52,13 @@ def equalizing_prior(epsilon: float, answers: Array) -> Array:
     places = (np.arange(len(answers)) + 0.5) / len(answers)
     prior = (np.sin(np.pi * places) ** 2 + 1e-3) / np.gradient(answers) ** 2
     prior /= prior.sum()
-    law = _unsmoothed(epsilon, np.ones(len(answers)))
+    law, smoothing = _unsmoothed(epsilon, np.ones(len(answers))), _Smoothing.of(epsilon, len(answers))
+    twice, squares = 2 * answers, answers**2
     best, kept, seen, power = 0.0, prior, answers, BOLD
     for _ in range(ROUNDS):
-        centers, _ = _guesses(epsilon, answers, prior)
-        moments = _smoothed(epsilon, np.stack([law, law * centers, law * centers**2], axis=1))
-        errors = np.maximum(moments[:, 2] - 2 * answers * moments[:, 1] + answers**2 * moments[:, 0], 1e-300)
+        centers, _ = _guesses(smoothing, answers, prior)
+        whole, first, second = smoothing.moments(law, centers)
+        errors = np.maximum(second - twice * first + squares * whole, 1e-300)
         mean = float(prior @ errors)
         if mean > best:
             best, kept, seen = mean, prior, errors
@@ -69,25 +71,45 @@ def equalizing_prior(epsilon: float, answers: Array) -> Array:
     return kept
 
 
-def _guesses(epsilon: float, answers: Array, prior: Array) -> tuple[Array, Array]:
+@dataclass(frozen=True, slots=True)
+class _Smoothing:
+    """The sums of e^-epsilon|t - k| times values, by its inverse, which has three diagonals and is factored once."""
+
+    factors: tuple[Array, Array]
+    worth: float
+
+    @classmethod
+    def of(cls, epsilon: float, tables: int) -> _Smoothing:
+        """For so many tables."""
+        from scipy.linalg.lapack import dpttrf  # scipy: only when asked
+
+        decay = math.exp(-epsilon)
+        diagonal = np.full(tables, 1 + decay**2)
+        diagonal[[0, -1]] = 1.0
+        *factors, failed = dpttrf(diagonal, np.full(tables - 1, -decay))
+        if failed:
+            raise np.linalg.LinAlgError("the tables' smoothing is singular")
+        return cls((factors[0], factors[1]), -math.expm1(-2 * epsilon))
+
+    def moments(self, weights: Array, values: Array) -> Array:
+        """The sums of weights, of weights times values, and of weights times their squares: a row for each."""
+        from scipy.linalg.lapack import dpttrs
+
+        columns = np.empty((3, len(weights)))
+        columns[0] = weights
+        np.multiply(weights, values, out=columns[1])
+        np.multiply(weights, values**2, out=columns[2])
+        solved, _ = dpttrs(*self.factors, columns.T, overwrite_b=True)
+        smoothed: Array = solved.T
+        smoothed *= self.worth
+        return smoothed
+
+
+def _guesses(smoothing: _Smoothing, answers: Array, prior: Array) -> tuple[Array, Array]:
     """Of each output of the geometric law: the mean of the answers given it, and its mass times their variance."""
-    moments = _smoothed(epsilon, np.stack([prior, prior * answers, prior * answers**2], axis=1))
-    centers = moments[:, 1] / moments[:, 0]
-    return centers, moments[:, 2] - moments[:, 1] * centers
-
-
-def _smoothed(epsilon: float, values: Array) -> Array:
-    """The sums of e^-epsilon|t - k| times the values, by its inverse, which has three diagonals."""
-    from scipy.linalg.lapack import dptsv  # scipy: only when asked
-
-    decay = math.exp(-epsilon)
-    diagonal = np.full(len(values), 1 + decay**2)
-    diagonal[[0, -1]] = 1.0
-    *_, solved, failed = dptsv(diagonal, np.full(len(values) - 1, -decay), values)
-    if failed:
-        raise np.linalg.LinAlgError("the tables' smoothing is singular")
-    smoothed: Array = solved * -math.expm1(-2 * epsilon)
-    return smoothed
+    whole, first, second = smoothing.moments(prior, answers)
+    centers = first / whole
+    return centers, second - first * centers
 
 
 def _unsmoothed(epsilon: float, values: Array) -> Array:

@@ -35,7 +35,7 @@ class Entropies:
         """Rho times all weights: each pair's in one direction is its first table's, in the other its second's."""
         return float(self.rho * (self.weights[:-1].sum() + self.weights[1:].sum()))
 
-    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, Array, float]:
+    def exchange(self, table: int, held: Array, step: int) -> tuple[Array, float, float]:
         """See `Rule`."""
         own, others = float(self.weights[table]), float(self.weights[table + step])
         shift = np.log(others / own)
@@ -43,7 +43,7 @@ class Entropies:
         grown = others * np.exp(x)
         kept = held + own * (1 - x) - grown
         kept -= ROUNDING * (abs(held) + own * (1 + abs(x)) + grown)
-        return others * (1 + x) - own * np.exp(-x), kept, 0.0
+        return others * (1 + x) - own * np.exp(-x), min(0.0, float(kept.min())), 0.0
 
 
 def tilted_levels(weights: Array, dual: Profile) -> Array:

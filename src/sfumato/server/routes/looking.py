@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from sfumato.errors import ParameterError
+from sfumato.ledger.names import plain_name
 from sfumato.plans.execution import file_names
 from sfumato.release import Published
 from sfumato.server import models
@@ -72,7 +73,7 @@ def routes() -> APIRouter:
         """A stored release, at no cost, whoever asked for it."""
         analyst, desk = caller.of(dataset), service.desk(dataset)
         line = desk.stored(release)
-        name = desk.named(analyst, release) or line.name.rpartition(" #")[0] or line.name
+        name = desk.named(analyst, release) or plain_name(line.name, line.digest)
         if format is None:
             return Plain({**desk.answer(line, level), "name": name, "charged": None})
         service.note(dataset, analyst=analyst.name, does="download", asked={"release": release, "format": format.value})
