@@ -6,7 +6,7 @@ python benchmarks/newcomer.py --experiments DATA   # also every figure of the do
 python benchmarks/newcomer.py --targets help       # others, by name
 
 The first target sets the environment up: its time includes that.  What was asked: the demo within 2.5 minutes, the
-tests within 12, documentation that loads nothing from elsewhere and has no broken link (`make docs` fails otherwise), and
+tests within 12, documentation that loads nothing from elsewhere and has no broken link (else `make docs` fails), and
 experiments that end as they are stored.
 """
 
