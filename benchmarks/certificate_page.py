@@ -62,10 +62,22 @@ def write() -> None:
 def draw() -> None:
     """The pictures, as the others of the guide are written."""
     sys.path.append(str(ROOT / "website"))
+    from drawing import finished
     from pictures import PICTURES, shortened
 
-    (PICTURES / "certificates-over-epsilon.svg").write_text(shortened(over_epsilon()))
-    (PICTURES / "certificates.svg").write_text(shortened(at_a_glance()))
+    rows = points()
+    over = finished(
+        over_epsilon(rows),
+        "Released errors over epsilon, beside the least that is possible",
+        "On the worst table, at the spend that each heading names; both axes are logarithmic.",
+    )
+    glance = finished(
+        at_a_glance(rows),
+        "How far from the best possible",
+        "Released error at epsilon 1 over the least that any mechanism of its class can have.",
+    )
+    (PICTURES / "certificates-over-epsilon.svg").write_text(shortened(over))
+    (PICTURES / "certificates.svg").write_text(shortened(glance))
 
 
 def spend(kind: str, epsilon: float) -> Any:
@@ -91,23 +103,25 @@ def points() -> list[dict[str, Any]]:
     return rows
 
 
-def over_epsilon() -> alt.Chart:
+def over_epsilon(rows: list[dict[str, Any]]) -> alt.FacetChart:
     """Small pictures, one a kind: the released error and the bound, both over epsilon."""
     order = [name for name, _, _ in PLOTTED]
     colors = alt.Scale(domain=["released", "least possible"], range=["#1f5fa8", "#b8860b"])
-    base = alt.Chart(alt.Data(values=points())).mark_line().encode(
+    base = alt.Chart(alt.Data(values=rows)).mark_line().encode(
         x=alt.X("epsilon:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=TICKS), title="epsilon"),
-        y=alt.Y("error:Q", scale=alt.Scale(type="log", nice=False), title=None),
-        color=alt.Color("what:N", scale=colors, title="error on the worst table", legend=alt.Legend(orient="top")),
+        y=alt.Y("error:Q", scale=alt.Scale(type="log", nice=False), title=None, axis=alt.Axis(grid=False, ticks=False)),
+        color=alt.Color("what:N", scale=colors, title=None, legend=alt.Legend(orient="top")),
         strokeDash=alt.StrokeDash("what:N", scale=alt.Scale(domain=colors.domain, range=[[1, 0], [4, 3]]), legend=None),
     )  # fmt: skip
-    small = base.properties(width=170, height=120).facet(alt.Facet("kind:N", sort=order, title=None), columns=4)
-    return small.resolve_scale(y="independent")
+    small = base.properties(width=170, height=120).facet(
+        alt.Facet("kind:N", sort=order, title=None), columns=4, bounds="flush", spacing={"row": 72, "column": 64}
+    )
+    return small.resolve_scale(y="independent").resolve_axis(x="independent")
 
 
-def at_a_glance() -> alt.LayerChart:
+def at_a_glance(found: list[dict[str, Any]]) -> alt.LayerChart:
     """At epsilon 1: how far each released error is from its bound; nothing private lies left of 1."""
-    rows = [row for row in points() if math.isclose(row["epsilon"], 1.0)]
+    rows = [row for row in found if math.isclose(row["epsilon"], 1.0)]
     bounds = {row["kind"]: row["error"] for row in rows if row["what"] == "least possible"}
     bars = [
         {"kind": row["kind"], "factor": row["error"] / bounds[row["kind"]], "one": 1.0, "zero": 0.5}
@@ -121,7 +135,7 @@ def at_a_glance() -> alt.LayerChart:
     gap = alt.Chart(data).mark_bar(color="#9fb9d8", size=8).encode(
         x=alt.X("one:Q", title="error over the least possible, on the worst table"), x2="factor:Q", y=y
     )  # fmt: skip
-    ours = alt.Chart(data).mark_point(color="#1f5fa8", filled=True, size=60).encode(x="factor:Q", y=y)
+    ours = alt.Chart(data).mark_point(color="#1f5fa8", filled=True, size=60, opacity=1).encode(x="factor:Q", y=y)
     note = alt.Data(values=[{"x": 0.75, "text": "no private mechanism"}])
     words = (
         alt.Chart(note)

@@ -1,11 +1,13 @@
-"""A newcomer's way: a fresh clone, then `make demo`, `make docs` and, if asked for, `make test`, with their times.
+"""A newcomer's way: a fresh clone, then `make demo`, `make docs` and, if asked for, tests and experiments, timed.
 
 python benchmarks/newcomer.py --json               # demo and docs
-python benchmarks/newcomer.py --json --test        # also the tests
+python benchmarks/newcomer.py --json --test        # also the tests, which execute every block of the documentation
+python benchmarks/newcomer.py --experiments DATA   # also every figure of the documents, compared with what is stored
 python benchmarks/newcomer.py --targets help       # others, by name
 
 The first target sets the environment up: its time includes that.  What was asked: the demo within 2.5 minutes, the
-tests within 12, and documentation without a broken link.
+tests within 12, documentation that loads nothing from elsewhere and has no broken link (else `make docs` fails), and
+experiments that end as they are stored.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ ASKED = {"demo": 150.0, "test": 720.0}  # seconds
 MADE = {"demo": "demo/index.html", "docs": "build/site/index.html"}  # what a target must leave behind
 
 
-def made(target: str, clone: Path) -> dict[str, object]:
+def made(target: str, clone: Path, *given: str) -> dict[str, object]:
     """One target in the clone: seconds, whether it passed, what was asked of it, and the end of what it said if not."""
     start = time.monotonic()
     own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS")}
-    done = subprocess.run(["make", target], cwd=clone, capture_output=True, text=True, env=own)
+    done = subprocess.run(["make", target, *given], cwd=clone, capture_output=True, text=True, env=own)
     seconds = round(time.monotonic() - start, 1)
     there = target not in MADE or (clone / MADE[target]).is_file()
     passed = done.returncode == 0 and there
@@ -42,6 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--test", action="store_true", help="make test as well")
+    parser.add_argument("--experiments", metavar="DATA", type=Path, help="make experiments as well, with these tables")
     parser.add_argument("--targets", nargs="+", default=["demo", "docs"])
     options = parser.parse_args()
     targets = [*options.targets, *(["test"] if options.test else [])]
@@ -49,6 +52,8 @@ def main() -> None:
         clone = Path(place) / "sfumato"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
         found = [made(target, clone) for target in targets]
+        if options.experiments is not None:  # without --write, what differs from the stored figures fails
+            found.append(made("experiments", clone, f"DATA={options.experiments.resolve()}", "ARGS=--seed 0"))
     if options.json:
         print(json.dumps(found, indent=2))
     else:

@@ -273,6 +273,19 @@ def test_every_citation_exists():
     assert not missing, f"no entry in docs/references.bib for {sorted(missing)}"
 
 
+def test_no_work_stands_twice_and_addresses_have_their_form():
+    whole = (DOCS / "references.bib").read_text()
+    works = [
+        re.sub(r"[^a-z0-9=]", "", entry.lower())
+        for entry in re.findall(r"\btitle\s*=.*?\},.*?year\s*=\s*\{\d+\}", whole, re.DOTALL)
+    ]
+    assert len(works) == whole.count("\n@")
+    titled = [(entry.split("booktitle=")[0].split("journal=")[0], entry[-4:]) for entry in works]
+    assert len(set(titled)) == len(titled)
+    assert all(re.fullmatch(r"10\.\d{4,5}/\S+", doi) for doi in re.findall(r"\bdoi\s*=\s*\{(.*?)\}", whole))
+    assert all(re.fullmatch(r"\d{4}\.\d{4,5}", number) for number in re.findall(r"eprint\s*=\s*\{(.*?)\}", whole))
+
+
 def test_every_proof_a_docstring_names_exists():
     for path in SOURCE.rglob("*.py"):
         for name in re.findall(r"docs/proofs/[\w-]+\.md", path.read_text()):

@@ -244,6 +244,12 @@ def test_one_charge_and_the_same_table_again(tmp_path: Path) -> None:
     assert session.spent == sf.Concentrated(1.0)
 
 
+def test_a_preview_counts_every_pair_where_all_would_be_measured() -> None:
+    plan = marginal(SCHEMA, None, sf.Pure(1.0))
+    rich, poor = (plan.predicted(size)[1] for size in (1_000_000, 6_000))
+    assert (rich, poor) == (10, 5)
+
+
 def test_a_preview_spends_nothing_and_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = opened(tmp_path, SCHEMA, people())
     monkeypatch.setattr(sf.engines.Table, "rows", None)

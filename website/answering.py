@@ -181,7 +181,8 @@ def mean_salary() -> Any:
     rows = release.to_pandas().to_dict("records")
     base = alt.Chart(values(rows)).encode(y=alt.Y("team:N", title=None, sort=["north", "south", "east", "west"]))
     bars = base.mark_rule(color=PALE, strokeWidth=8).encode(
-        x=alt.X("low:Q", title="mean salary", scale=alt.Scale(zero=False), axis=alt.Axis(format=",.0f")), x2="high:Q"
+        x=alt.X("low:Q", title="mean salary", scale=alt.Scale(zero=False), axis=alt.Axis(format=",.0f", tickCount=5)),
+        x2="high:Q",
     )
     points = base.mark_point(filled=True, color=ACCENT, size=60, opacity=1).encode(x="estimate:Q")
     return finished(
@@ -279,7 +280,8 @@ def twenty_intervals() -> Any:
         y=alt.Y("release:O", title="releases", axis=alt.Axis(labels=False, ticks=False)), color=color
     )
     bars = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title="rows", scale=alt.Scale(zero=False), axis=alt.Axis(format=",.0f")), x2="high:Q"
+        x=alt.X("low:Q", title="rows", scale=alt.Scale(zero=False), axis=alt.Axis(format=",.0f", tickCount=7)),
+        x2="high:Q",
     )
     line = alt.Chart(values([{"x": truth}])).mark_rule(color=MUTED, strokeDash=[4, 3]).encode(x="x:Q")
     chart = (line + bars + base.mark_point(filled=True, size=40, opacity=1).encode(x="value:Q")).properties(

@@ -81,7 +81,11 @@ def least_spend() -> Any:
 def privacy_curve() -> Any:
     """The deltas of a batch over epsilon."""
     plan = sf.accounting.compose((sf.accounting.gaussian(1 / 50), 1000), (sf.accounting.discrete_laplace(50, 1), 1000))
-    return plan.plot()
+    return finished(
+        plan.plot(),
+        "A thousand Gaussian and a thousand Laplace releases",
+        "The delta that belongs to each epsilon, composed as one batch.",
+    )
 
 
 def sanitized() -> Any:
@@ -105,7 +109,9 @@ def sanitized() -> Any:
         .mark_line(point=True)
         .encode(
             x=alt.X(
-                "epsilon:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=[0.25, 0.5, 1, 2, 4, 8], format="~g")
+                "epsilon:Q",
+                scale=alt.Scale(type="log", nice=False, padding=12),
+                axis=alt.Axis(values=[0.25, 0.5, 1, 2, 4, 8], format="~g"),
             ),
             y=alt.Y(
                 "error:Q",
@@ -155,7 +161,9 @@ def workloads() -> Any:
         .mark_bar(color=ACCENT, height=16)
         .encode(
             y=alt.Y("way:N", title=None, sort=[name for name, _ in found], axis=alt.Axis(labelLimit=240)),
-            x=alt.X("error:Q", title="predicted root mean square error of an answer, in rows"),
+            x=alt.X(
+                "error:Q", title="predicted root mean square error of an answer, in rows", axis=alt.Axis(tickCount=6)
+            ),
         )
     )
     text = chart.mark_text(align="left", dx=5, color=INK).encode(text=alt.Text("error:Q", format=".1f"))

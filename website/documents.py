@@ -42,7 +42,12 @@ def document_geometry() -> Any:
         alt.Chart(values(long))
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
-            x=alt.X("error:Q", scale=LOG, title="mean l2 error at epsilon 1"),
+            x=alt.X(
+                "error:Q",
+                scale=LOG,
+                title="mean l2 error at epsilon 1",
+                axis=alt.Axis(values=[1, 3, 10, 30, 100, 300, 1000]),
+            ),
             y=alt.Y("mechanism:N", sort=list(shown.values()), title=None, axis=alt.Axis(labelLimit=300)),
             color=alt.Color(
                 "who:N",
@@ -51,7 +56,7 @@ def document_geometry() -> Any:
             ),
         )
         .properties(width=280, height=170)
-        .facet(alt.Column("queries:N", title=None))
+        .facet(alt.Column("queries:N", title=None), spacing=44)
     )
     return finished(
         chart,
@@ -68,11 +73,13 @@ def document_density() -> Any:
         for e in ("0.1", "1", "3")
         for each in points("metric-figures")
     ]  # fmt: skip
-    base = alt.Chart(values(long)).encode(x=alt.X("x:Q", title=None))
+    base = alt.Chart(values(long)).encode(x=alt.X("x:Q", title="x"))
     band = base.mark_area(color=PALE, opacity=0.8).encode(y=alt.Y("low:Q", title="density"), y2="high:Q")
     truth = base.mark_line(color=MUTED, strokeDash=[4, 3]).encode(y="truth:Q")
     drawn = base.mark_line(color=ACCENT).encode(y="private:Q")
-    chart = (band + truth + drawn).properties(width=200, height=150).facet(alt.Column("epsilon:N", title=None))
+    chart = (
+        (band + truth + drawn).properties(width=200, height=150).facet(alt.Column("epsilon:N", title=None), spacing=36)
+    )
     return finished(
         chart,
         "A density of 1,000 rows, with the noise that is needed",
@@ -118,8 +125,13 @@ def document_local() -> Any:
         alt.Chart(values(long))
         .mark_line(point=True)
         .encode(
-            x=alt.X("n:Q", scale=LOG, title="people", axis=alt.Axis(format="~s")),
-            y=alt.Y("error:Q", scale=LOG, title="root of the total square error", axis=alt.Axis(format="~g")),
+            x=alt.X("n:Q", scale=LOG, title="people", axis=alt.Axis(values=[10**k for k in range(3, 8)], format="~s")),
+            y=alt.Y(
+                "error:Q",
+                scale=LOG,
+                title="root of the total square error",
+                axis=alt.Axis(values=[10**-k for k in range(4)], format="~g"),
+            ),
             color=alt.Color(
                 "protocol:N",
                 title=None,
@@ -130,7 +142,9 @@ def document_local() -> Any:
         .properties(width=420, height=240)
     )
     return finished(
-        chart, "Frequencies of 16 values at epsilon 1", "Exact errors of every protocol, and the least possible."
+        chart,
+        "Frequencies of 16 values at epsilon 1",
+        "Exact errors of every protocol, and the least possible; olh, oue and sue lie on one another within 3 %.",
     )
 
 

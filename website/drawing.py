@@ -33,7 +33,8 @@ def spoken(x: float, y: float, text: str, **given: Any) -> alt.Chart:
 def finished(chart: Any, title: str, subtitle: str | list[str] = "") -> Any:
     """The chart with its heading, in the colors of the reports, on white."""
     return chart.properties(title=alt.TitleParams(title, subtitle=subtitle), background="white", padding=14).configure(
-        **CONFIGURATION | {"axis": CONFIGURATION["axis"] | {"labelOverlap": "greedy", "labelSeparation": 6}}
+        **CONFIGURATION
+        | {"axis": CONFIGURATION["axis"] | {"labelOverlap": "greedy", "labelSeparation": 6, "labelFlush": False}}
     )
 
 

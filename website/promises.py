@@ -182,7 +182,11 @@ def clipping() -> Any:
         alt.Chart(values(rows))
         .mark_line(point=True)
         .encode(
-            x=alt.X("high:Q", title="declared upper bound of a salary", axis=alt.Axis(format=",.0f")),
+            x=alt.X(
+                "high:Q",
+                title="declared upper bound of a salary",
+                axis=alt.Axis(values=list(range(0, 400_001, 100_000)), format=",.0f"),
+            ),
             y=alt.Y("error:Q", title="dollars", axis=alt.Axis(format=",.0f")),
             color=alt.Color(
                 "what:N",

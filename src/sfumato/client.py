@@ -109,6 +109,8 @@ class Foreseen(Shown):
         return "; ".join(f"{name} {said}" for name, said in self._facts().items())
 
     def _fitting(self) -> str:
+        if self.stored:
+            return "not touched: asking again costs nothing"
         many = "as many as you like" if self.more is None else f"{self.more:,}"
         return f"{'fits' if self.fits else 'does NOT fit'}; it takes {many} of this kind, this one included"
 

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.cli.audit import Released
 from sfumato.plans import execution, read_plan, write_plan
+from sfumato.server import answers as service_answers
 
 PLAN = """
 format = "sfumato-plan/2"
@@ -250,6 +252,42 @@ def test_an_error_as_wide_as_what_there_is_to_tell_is_said_to_tell_nothing(month
     assert "says nothing" not in spaced(run("preview", "people.toml", "--version", "2026-11").out)
     assert run("publish", "people.toml", "--version", "2026-11").code == 0
     assert "no answer" not in str(sf.load("people-report/releases/curve-of-incomes-2026-11.json"))
+
+
+MEDIAN = 'query = "median"\ncolumn = "income"\nbars = true\n'
+
+
+def test_an_interval_of_a_quantile_as_wide_as_the_range_is_said_to_tell_nothing_wherever_it_is_read(months, run):
+    asked = {"a": ('query = "density"\ncolumns = ["income"]\nbandwidth = 40\n', MEDIAN), "b": ("0.5 }", "0.0000001 }")}
+    written(months, "40", **asked)
+    done = run("publish", "people.toml")
+    words = "0 to 1,000, the whole range: no answer at this spend"
+    assert "whole" in done.out  # folded in a narrow terminal
+    found = sf.load("people-report/releases/curve-of-incomes-2026-10.json")
+    assert words in str(found)
+    assert words in (months / "people-report" / "report-2026-10.html").read_text()
+    [row] = service_answers.answer(found, "d")["rows"]
+    assert row["remark"] == "the whole range: no answer at this spend"
+    [beyond] = service_answers.answer(found, "d", 0.99)["rows"]
+    assert beyond["remark"] == "the whole range: the interval was released at 95%"
+    written(months, "40", a=asked["a"])
+    assert run("publish", "people.toml", "--version", "2026-11").code == 0
+    found = sf.load("people-report/releases/curve-of-incomes-2026-11.json")
+    assert "no answer" not in str(found)
+    assert "remark" not in service_answers.answer(found, "d")["rows"][0]
+
+
+def test_audit_takes_the_version_that_other_commands_take(months, run):
+    written(
+        months,
+        "40",
+        a=('version = "2026-10"\n', ""),
+        b=('query = "density"\ncolumns = ["income"]\nbandwidth = 40\n', MEAN),
+    )
+    assert "--version" in run("audit", "people.toml").err
+    assert "It has 'curve of incomes, 2026-11'" in spaced(run("audit", "people.toml", "--version", "2026-11").err)
+    assert Released("people.toml", "curve of incomes, 2026-11", "2026-11").source.endswith(", '2026-11')")
+    assert "--version is for a plan" in run("audit", "os:getcwd", "--version", "2026-11").err
 
 
 def test_check_cuts_as_the_releases_do(months, run):

@@ -370,7 +370,7 @@ def test_a_saved_table_is_asked_for_nothing_and_shows_all_its_errors(place, run)
         (["made.parquet", "mean", "--column", "agee"], "did you mean 'age'"),
         (["made.parquet", "means"], "is unknown"),
         (["made.csv", "count"], "rows alone"),
-        (["plan.toml", "count"], "plan.toml"),
+        (["plan.toml", "count"], "is asked by sfumato sql plan.toml"),
     ]:
         refused = run("ask", *wrong)
         assert refused.code == 1

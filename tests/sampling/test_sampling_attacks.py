@@ -1,9 +1,9 @@
 """Attacks that break textbook floating-point noise, run against it and against ours.
 
 The hole test asks which outputs an answer can produce at all; the trailing-bits test compares the lowest set
-bit of outputs on the answers 0 and 2^k (Mironov2012, and CasacubertaShoemateVadhanWagaman2022 for sums);
+bit of outputs on the answers 0 and 2^k (Mironov2012, and CasacubertaEtAl2022 for sums);
 the work test asks whether the randomness taken tells the size of the draw
-(JinMcMurtryRubinsteinOhrimenko2022).
+(JinEtAl2022).
 """
 
 import math

@@ -18,6 +18,7 @@ def test_a_remote_session_previews_releases_and_knows_what_is_left(house):
     assert session.remaining == sf.Pure(0.75)
     again = session.release(sf.mean("salary").by("state"), spend=0.25)
     assert again.to_bytes() == release.to_bytes()
+    assert "asking again costs nothing" in str(session.preview(sf.mean("salary").by("state"), spend=0.25))
     stored = house.desk.ledger.find(release.name, release.provenance.digest)
     assert stored.content == release.to_bytes()
     assert "#" in release.name  # by which the ledger tells it from the same words at another spend

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from sfumato.answers.statements import Accuracy
 from sfumato.errors import UnsupportedQuery
 
-__all__ = ["NO_COUNTS", "Answer", "Columns", "Read", "Units", "failure_of", "in_units", "numbers"]
+__all__ = ["NO_COUNTS", "Answer", "Columns", "Frame", "Read", "Units", "failure_of", "in_units", "numbers", "spanning"]
 
 Columns = dict[str, list[Any]]  # a public table: its columns by name, in order
 NO_COUNTS = "only counts of rows by public keys are published as whole numbers that add up; use table()"
+NOTHING = "the whole range: no answer at this spend"
+Frame = tuple[float, float]  # a public range of numbers
 Units = Callable[[float], object]  # how a column shows a number: larger ones never lower
 
 
@@ -64,6 +66,9 @@ class Answer(Protocol):
     def error(self, level: float = 0.95) -> Accuracy:
         """What can be said of the error, now that the output is known."""
 
+    def remarks(self, columns: Columns, level: float) -> list[str]:
+        """What to say beside the interval of each row of `table(level)`, as of one that tells nothing; mostly empty."""
+
     def added_up(self, level: float, joint: bool) -> Columns:
         """The same as whole numbers whose margins agree, where rows are counted by public keys."""
 
@@ -93,6 +98,10 @@ class Read:
         """The table as it is."""
         return columns
 
+    def remarks(self, columns: Columns, level: float) -> list[str]:
+        """Nothing: no public range bounds the numbers."""
+        return [""] * len(columns["low"])
+
     def added_up(self, level: float, joint: bool) -> Columns:
         """Refused: there is nothing to add up."""
         raise UnsupportedQuery(NO_COUNTS)
@@ -103,6 +112,18 @@ def in_units(columns: Columns, names: Sequence[str], units: Units | None) -> Col
     if units is None:
         return columns
     return {name: list(map(units, column)) if name in names else column for name, column in columns.items()}
+
+
+def spanning(columns: Columns, frame: Frame | None) -> list[str]:
+    """A remark on each interval that is the whole public range: it says no more than the declaration did.
+
+    >>> spanning({"low": [0.0, 2.0], "high": [9.0, 9.0]}, (0.0, 9.0))
+    ['the whole range: no answer at this spend', '']
+    """
+    if frame is None or frame[0] >= frame[1]:
+        return [""] * len(columns["low"])
+    ends = zip(columns["low"], columns["high"], strict=True)
+    return [NOTHING if low <= frame[0] and high >= frame[1] else "" for low, high in ends]
 
 
 def numbers(estimates: npt.NDArray[np.float64], units: Units | None, single: bool) -> object:

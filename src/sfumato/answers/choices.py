@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers.answer import Columns, Read, Units, failure_of, in_units, numbers
+from sfumato.answers.answer import Columns, Frame, Read, Units, failure_of, in_units, numbers, spanning
 from sfumato.answers.statements import Accuracy
 
 __all__ = ["Items", "Names", "Quantiles"]
@@ -102,6 +102,8 @@ class Quantiles(Read):
     step: float  # of the column
     units: Units | None = None  # how the column shows its numbers
     ends: Callable[[float, bool], tuple[Floats, Floats]] | None = None  # of intervals, where these were released
+    frame: Frame | None = None  # the column's declared range
+    bracketed: float = 1.0  # the highest level that the intervals have
 
     def shown(self, columns: Columns) -> Columns:
         """Estimates and ends in the column's units."""
@@ -125,6 +127,12 @@ class Quantiles(Read):
             "low": np.minimum(low, self.estimates).tolist(),
             "high": np.maximum(high, self.estimates).tolist(),
         }
+
+    def remarks(self, columns: Columns, level: float) -> list[str]:
+        """Which intervals are the whole declared range; beyond the level that they were released at, all are."""
+        if level > self.bracketed:
+            return [f"the whole range: the interval was released at {self.bracketed:.0%}"] * len(columns["low"])
+        return spanning(columns, self.frame)
 
     def error(self, level: float = 0.95) -> Accuracy:
         """The error by rank, since the error in value depends on the data."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers.answer import NO_COUNTS, Columns, Read, Units, failure_of, in_units, numbers
+from sfumato.answers.answer import NO_COUNTS, Columns, Frame, Read, Units, failure_of, in_units, numbers, spanning
 from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import UnsupportedQuery
 
@@ -34,7 +34,7 @@ class Estimates(Read):
     measure: str  # what the numbers are, for an axis
     order: str = "size"  # of the rows: along an axis, as they were asked, crossed with sums, or none but their size
     is_total: bool = False  # whether zero is a number like others, so that bars may start there
-    frame: tuple[float, float] | None = None  # the public range of the numbers, where it is worth showing
+    frame: Frame | None = None  # the public range of the numbers, where it is worth showing
     stated: Callable[[float], Accuracy] | None = None  # the error, where the intervals do not say all of it
     whole: Callable[[float, bool], Columns] | None = None  # counts as whole numbers with their sums
     units: Units | None = None  # how the column shows its numbers, where these are numbers of a column
@@ -57,6 +57,10 @@ class Estimates(Read):
             "low": np.minimum(low, self.estimates).tolist(),
             "high": np.maximum(high, self.estimates).tolist(),
         }
+
+    def remarks(self, columns: Columns, level: float) -> list[str]:
+        """Which intervals are the whole public range."""
+        return spanning(columns, self.frame)
 
     def added_up(self, level: float, joint: bool) -> Columns:
         """Counts as whole numbers whose margins agree."""

@@ -65,6 +65,10 @@ class RowsAnswer:
         """Rows have no error bars."""
         raise UnsupportedQuery(f"a table of rows has no error bars; what is known: {self.stated.words()}")
 
+    def remarks(self, columns: Columns, level: float) -> list[str]:
+        """None: there is no interval to speak of."""
+        return []
+
     def error(self, level: float = 0.95) -> Accuracy:
         """What can be said of the error."""
         return self.stated

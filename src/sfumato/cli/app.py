@@ -281,6 +281,7 @@ def audit(
         bool, typer.Option("--stop", help="Stop at the first evidence, without a sharper epsilon.")
     ] = False,
     cores: Annotated[int | None, typer.Option(help="Processes that share the runs; all cores by default.")] = None,
+    version: Version = None,
     json: Json = False,
 ) -> None:
     """Attack a privacy claim, or show the largest epsilon without one.  No evidence proves nothing.
@@ -293,7 +294,7 @@ def audit(
 
     used = len(os.sched_getaffinity(0)) if cores is None else cores
     wanted = Wanted(seconds, adjacency, inputs, bounds, real_arithmetic, fixed_size, stop, used)
-    run(target, release, (epsilon, delta, rho), wanted, json)
+    run(target, release, (epsilon, delta, rho), wanted, json, version)
 
 
 @app.command(epilog="Example: sfumato collect browser.toml reports/*.sfr")

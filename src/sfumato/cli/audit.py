@@ -63,13 +63,17 @@ class Wanted:
         return {"seconds": self.seconds, "sharpen": not self.stop, "cores": self.cores}
 
 
-def run(target: str, release: str | None, amounts: Amounts, wanted: Wanted, as_json: bool) -> None:
+def run(
+    target: str, release: str | None, amounts: Amounts, wanted: Wanted, as_json: bool, version: str | None = None
+) -> None:
     """Print what was found; evidence against the claim is an error, and the script that reproduces it the output."""
     claim = _claim(*amounts, wanted.real_arithmetic)
     if Path(target).suffix.lower() in (".toml", ".json"):
         if claim is None and amounts[1] is not None:
             raise ParameterError("--delta needs --epsilon beside it; without both, the plan's own claim is attacked")
-        finding = _attack_plan(Path(target), release, claim, wanted)
+        finding = _attack_plan(Path(target), release, claim, wanted, version)
+    elif version is not None:
+        raise ParameterError("--version is for a plan; what module:function releases has none")
     elif claim is None:
         options = wanted.options() | {"real_arithmetic": wanted.real_arithmetic, "delta": amounts[1] or 0.0}
         options.pop("sharpen")
@@ -119,16 +123,16 @@ def _callable(target: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", found)
 
 
-def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, wanted: Wanted) -> Finding:
+def _attack_plan(path: Path, name: str | None, claim: Guarantee | None, wanted: Wanted, version: str | None) -> Finding:
     if wanted != Wanted(wanted.seconds, real_arithmetic=wanted.real_arithmetic, stop=wanted.stop, cores=wanted.cores):
         raise ParameterError("a plan says what its rows and neighbors are; --adjacency, --inputs, --bounds and "
                              "--fixed-size are for module:function")  # fmt: skip
-    plan = read_plan(path)
+    plan = read_plan(path, version)
     plan.must_publish()
     if name is None:
         known = ", ".join(repr(release.name) for release in plan.releases)
         raise ParameterError(f"--release is missing: which release of the plan? It has {known}")
-    target = Released(path, name)
+    target = Released(path, name, version)
     pairs = neighbors(plan.schema)
     for pair in pairs:
         for data in pair:
@@ -154,13 +158,13 @@ def _tell_how_many(target: Released, data: ArrowTable, wanted: Wanted) -> None:
 class Released:
     """A planned release as a function of a table.  Exact answers are kept, since they are the same each time."""
 
-    def __init__(self, path: Path | str, name: str) -> None:
+    def __init__(self, path: Path | str, name: str, version: str | None = None) -> None:
         from sfumato.planner import best
         from sfumato.queries import bind
         from sfumato.queries.keys import Keys
         from sfumato.randomness import secure
 
-        plan = read_plan(Path(path))
+        plan = read_plan(Path(path), version)
         planned = plan.release(name)
         if planned.spend is None or planned.within is not None:
             planned = outlook(plan).plan.release(name)
@@ -168,7 +172,9 @@ class Released:
         if isinstance(question, Keys):
             raise UnsupportedQuery(f"release {planned.name!r} discovers its keys; audit it as module:function")
         self.name, self.plan, self.question = planned.name, plan, question
-        self.source = f"from sfumato.cli.audit import Released\n\ntarget = Released({str(path)!r}, {name!r})"
+        of_version = "" if version is None else f", {version!r}"
+        called = f"Released({str(path)!r}, {name!r}{of_version})"
+        self.source = f"from sfumato.cli.audit import Released\n\ntarget = {called}"
         self.mechanism = best(question, planned.paid)
         self.rng = secure()
         self.answers: dict[str, Any] = {}

@@ -15,7 +15,14 @@ __all__ = ["ask", "sql"]
 
 def ask(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="A saved synthetic table.", show_default=False)],
-    query: Annotated[str, typer.Argument(help="count, mean, sum, share, histogram, median, ... as plans name them.")],
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY",
+            help="count, mean, sum, share, histogram, median, ... as plans name them.",
+            show_default=False,
+        ),
+    ],
     column: Annotated[str | None, typer.Option(help="The column that the query is about.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="A column to group by; repeat for more.")] = None,
     where: Annotated[str | None, typer.Option(help="A condition, such as 'age >= 60'.")] = None,

@@ -113,6 +113,11 @@ def synthetic_table(path: Path, done: str) -> SyntheticTable:
             f"{path} holds rows alone; {done} a synthetic table that was saved as .parquet: run sfumato synthesize "
             "again with --out FILE.parquet, which costs nothing for a table that is stored"
         )
+    if path.suffix.lower() == ".toml":
+        raise UnsupportedQuery(
+            f"{path} is a plan; {done} a synthetic table that sfumato synthesize saved as .parquet; the plan's own "
+            f"table is asked by sfumato sql {path} 'SELECT ...' or by a release in the plan, which charge"
+        )
     saved = load(path)
     if saved.to_record()["format"] != SyntheticTable.FORMAT:
         raise UnsupportedQuery(f"{path} is no synthetic table; {done} one that was saved as .parquet")

@@ -170,7 +170,7 @@ class Quantiles(Bound):
         return answers.Quantiles(
             self.cells.columns(len(self.probabilities)), self.details.probabilities * self.cells.count,
             self.estimate(output), partial(self.accuracy, mechanism), self.details.column, float(self.lattice.step),
-            units_of(self.space), ends,
+            units_of(self.space), ends, (self.lattice.low_value, self.lattice.high_value), BRACKETED,
         )  # fmt: skip
 
     def accuracy(self, mechanism: RankErrors, beta: float) -> Accuracy:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.answers.answer import Columns
-from sfumato.answers.estimates import Estimates
 from sfumato.answers.pivots import TOTAL, pivoted
 from sfumato.numeric import shown_down, shown_up
 from sfumato.privacy.guarantees import SYMBOLS, Guarantee
@@ -39,7 +38,6 @@ MOST_DECIMALS = 8
 FIRST = 10  # rows that are shown of a whole table
 MOST_CROSSED = 30  # rows that are shown of a cross table
 MOST_ACROSS = 9  # columns of a cross table
-NOTHING = ", the whole range: no answer at this spend"
 POINTS = ("curve", "curves", "shares")  # answers whose rows are points of one function
 
 
@@ -113,19 +111,12 @@ def _read(release: Published, numbers: Columns, level: float) -> Answers:
     if "estimate" in columns:
         shown.append(("answer", "answer", [written(value, digits) for value in columns["estimate"]]))
     if "low" in columns:
-        ends = zip(columns["low"], columns["high"], _empty(release, numbers), strict=True)
-        texts = [f"{written(low, digits)} to {written(high, digits)}{told}" for low, high, told in ends]
+        ends = zip(columns["low"], columns["high"], release.answer.remarks(numbers, level), strict=True)
+        texts = [f"{written(low, digits)} to {written(high, digits)}{told and f', {told}'}" for low, high, told in ends]
         each = " at each point" if release.answer.kind in ("curve", "curves") else ""
         shown.append((f"{level:.0%} interval{each}", "interval", texts))
     headings, kinds, texts_by_column = zip(*shown, strict=True)
     return Answers(headings, kinds, tuple(zip(*texts_by_column, strict=True)))
-
-
-def _empty(release: Published, numbers: Columns) -> list[str]:
-    """A remark on each interval that is the whole public range: it says no more than the declaration did."""
-    frame = release.answer.frame if isinstance(release.answer, Estimates) else None
-    ends = zip(numbers["low"], numbers["high"], strict=True)
-    return [NOTHING if frame is not None and low <= frame[0] and high >= frame[1] else "" for low, high in ends]
 
 
 def few(release: Published, level: float = 0.95) -> tuple[Answers, int]:

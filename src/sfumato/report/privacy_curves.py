@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["profile_chart", "tradeoff_chart"]
 
 Curve = Callable[[float], float]
+POWERS = "datum.value >= 0.01 ? format(datum.value, '~g') : format(datum.value, '.0e')"  # of a logarithmic axis
 
 
 def profile_chart(curves: Mapping[str, Curve], epsilons: Sequence[float], width: int = 420) -> altair.Chart:
@@ -58,13 +59,14 @@ def _chart(
 ) -> altair.Chart:
     import altair
 
+    axis = altair.Axis(labelExpr=POWERS) if scale == "log" else altair.Axis()
     chart: altair.Chart = (
         altair.Chart(altair.InlineData(values=[dict(row) for row in rows]))
         .mark_line()
         .encode(
             x=altair.X(f"{x}:Q"),
-            y=altair.Y(f"{y}:Q", scale=altair.Scale(type=scale)),
-            color=altair.Color("curve:N"),
+            y=altair.Y(f"{y}:Q", scale=altair.Scale(type=scale), axis=axis),
+            color=altair.Color("curve:N", title=None),
         )
         .properties(width=width, height=width * 2 // 3)
     )

@@ -108,7 +108,9 @@ def answer(release: Published, digest: str, level: float = 0.95) -> dict[str, An
     """A release with its intervals; of a curve its points, of a table its first rows."""
     found = release.answer
     rows = found.kind == "rows"
-    columns = {} if rows else found.shown(found.table(level))
+    numbers = {} if rows else found.table(level)
+    columns = found.shown(numbers)
+    remarks = found.remarks(numbers, level) if "low" in numbers else ()
     record = None if type(release) in PUBLICATIONS.values() else release.to_record()
     query = release.question.query
     return plain({
@@ -119,7 +121,7 @@ def answer(release: Published, digest: str, level: float = 0.95) -> dict[str, An
         "certificate": verdict(release.certificate),
         "error": {"half_width": _half_width(columns), "words": release.accuracy(level), "level": level},
         "columns": release.table().column_names if rows else list(columns),
-        "rows": [] if rows else _rows(columns, list(found.keys)),
+        "rows": [] if rows else _rows(columns, list(found.keys), remarks),
         "curve": _curve(columns) if found.kind in ("curve", "curves", "trend") else None,
         "table": _first(release) if rows else None,
         "level": level,
@@ -129,10 +131,11 @@ def answer(release: Published, digest: str, level: float = 0.95) -> dict[str, An
     })  # fmt: skip
 
 
-def _rows(columns: Mapping[str, list[Any]], keys: list[str]) -> list[dict[str, Any]]:
-    """One entry for each cell: its keys, its value, the ends of its interval, and whatever else it has."""
+def _rows(columns: Mapping[str, list[Any]], keys: list[str], remarks: Sequence[str]) -> list[dict[str, Any]]:
+    """One entry for each cell: its keys, its value, the ends of its interval, what to say of it, and whatever else."""
     value = next((part for part in VALUES if part in columns), None)
     count = min(MOST_ROWS, max((len(column) for column in columns.values()), default=0))
+    told = any(remarks)
     others = [name for name in columns if name not in keys and name not in (value, "low", "high")]
     return [
         {
@@ -140,6 +143,7 @@ def _rows(columns: Mapping[str, list[Any]], keys: list[str]) -> list[dict[str, A
             "value": None if value is None else columns[value][row],
             "low": columns["low"][row] if "low" in columns else None,
             "high": columns["high"][row] if "high" in columns else None,
+            **({"remark": remarks[row]} if told else {}),
             **{name: columns[name][row] for name in others},
         }
         for row in range(count)

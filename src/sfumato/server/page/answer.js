@@ -7,8 +7,10 @@ import { badge } from "./preview.js";
 import { cost, counted, decimals, percent, plain, remaining, spaced } from "./figures.js";
 
 const FIRST = 100; // rows that are shown at once
-const SHOWN = new Set(["keys", "value", "low", "high"]);
+const SHOWN = new Set(["keys", "value", "low", "high", "remark"]);
 const KINDS = { probability: "quantile" };
+
+const interval = (row, digits) => `${spaced(row.low, digits)} to ${spaced(row.high, digits)}${row.remark ? `, ${row.remark}` : ""}`;
 
 function numbers(rows, level, each) {
   const digits = decimals(rows);
@@ -21,7 +23,7 @@ function numbers(rows, level, each) {
     keys.map((name) => h("td", null, row.keys[name] === null ? "all" : plain(row.keys[name]))),
     extra.map((name) => h("td", null, plain(row[name]))),
     hasValue ? h("td", { class: "n" }, spaced(row.value, digits)) : null,
-    bars ? h("td", { class: "n" }, `${spaced(row.low, digits)} to ${spaced(row.high, digits)}`) : null);
+    bars ? h("td", { class: "n" }, interval(row, digits)) : null);
   const body = h("tbody", null, rows.slice(0, FIRST).map(line));
   const all = rows.length > FIRST
     ? h("button", { type: "button", onclick: (event) => { put(body, rows.map(line)); event.target.remove(); } }, `Show all ${counted(rows.length, "row")}`)
@@ -43,7 +45,7 @@ function headline(answer) {
   const [row] = answer.rows;
   const digits = decimals(answer.rows);
   return [h("p", { class: "big" }, spaced(row.value, digits)),
-    row.low !== null && row.low !== undefined ? h("p", null, `${percent(answer.level)} interval ${spaced(row.low, digits)} to ${spaced(row.high, digits)}`) : null];
+    row.low !== null && row.low !== undefined ? h("p", null, `${percent(answer.level)} interval ${interval(row, digits)}`) : null];
 }
 
 export function answered(answer, dataset, how) {

@@ -113,14 +113,15 @@ def counted(noise: Noise, amount: Fraction, columns: Sequence[Column], total: fl
 
 
 def foreseen(noise: Noise, amount: Fraction, columns: Sequence[Column], size: int) -> tuple[float, int]:
-    """For `size` rows: a column's mean noise in total variation, and how many pairs are planned."""
+    """For `size` rows: a column's mean noise in total variation, and how many pairs are measured at most."""
     total = float(size * noise.reach.units)
     split = Split.of(noise, amount, columns, total)
     parts = [
         min(1.0, 0.5 * noise.law(plan.scale).mean_absolute * (int(plan.groups.max()) + 1) / total)
         for plan in counted(noise, amount * split.singles, columns, total)
     ]
-    return sum(parts) / len(parts), split.pairs
+    many = len(columns)
+    return sum(parts) / len(parts), many * (many - 1) // 2 if split.all else split.pairs
 
 
 def for_tables(amount: Fraction, size: int | None) -> Fraction:

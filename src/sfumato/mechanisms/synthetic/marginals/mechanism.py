@@ -145,6 +145,6 @@ class MarginalSynthesis(Answering):
         return cls(query, guarantee_from(record["target"]))
 
     def predicted(self, size: int) -> tuple[float, int]:
-        """For a table of `size` rows: a column's mean noise in total variation, and how many pairs are planned."""
+        """For a table of `size` rows: a column's mean noise in total variation, and how many pairs at most."""
         tables = for_tables(self.for_rows, self.query.schema.fixed_size)
         return foreseen(self.noise, tables, self.columns, size)

@@ -171,6 +171,6 @@ class PersonSynthesis(Answering):
         return cls(query, guarantee_from(record["target"]))
 
     def predicted(self, size: int) -> tuple[float, int]:
-        """For a table of `size` persons: a column's mean noise in total variation, and how many pairs are planned."""
+        """For a table of `size` persons: a column's mean noise in total variation, and how many pairs at most."""
         columns, tables = (*self.columns, number_of_rows(self.most)), for_tables(self.for_model, None)
         return foreseen(self.noise, tables, columns, size)
