@@ -22,11 +22,13 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from sfumato.deferred import Module
 from sfumato.errors import ParameterError
 
 __all__ = ["Rng", "SecureRng", "SeededRng", "secure", "seeded"]
+
+ciphers = Module("cryptography.hazmat.primitives.ciphers")
 
 Words = npt.NDArray[np.uint64]
 
@@ -145,7 +147,7 @@ class SecureRng:
         done = 0
         while done < wanted:
             size = min(BLOCK - KEY, wanted - done)
-            cipher = Cipher(algorithms.AES(self._key), modes.CTR(bytes(16))).encryptor()
+            cipher = ciphers.Cipher(ciphers.algorithms.AES(self._key), ciphers.modes.CTR(bytes(16))).encryptor()
             key = cipher.update(_ZEROS[:KEY])
             cipher.update_into(memoryview(_ZEROS)[:size], view[done : done + size + 16])
             self._blocks += 1

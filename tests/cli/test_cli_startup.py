@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from sfumato.cli.app import app
+from sfumato.cli.commands import command_for
+
 HEAVY = ("scipy", "altair", "ibis", "duckdb", "pandas", "pyarrow", "numba", "numpy", "vl_convert", "cryptography")
 LOOK = """
 import json, sys
@@ -26,6 +29,15 @@ def test_help_imports_nothing_heavy(arguments):
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert "sfumato.cli.app" in loaded
     assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
+
+
+def test_a_named_command_is_made_alone_and_all_are_where_none_is_named():
+    everything = set(command_for(app, []).commands)
+    assert {"publish", "ledger", "analyst", "ask"} < everything
+    for words, made in ((["publish", "plan.toml"], {"publish"}), (["ledger", "show"], {"ledger"})):
+        assert set(command_for(app, words).commands) == made
+    for words in (["--help"], ["publich"], ["--version", "publish"]):
+        assert set(command_for(app, words).commands) == everything
 
 
 def processor_time():

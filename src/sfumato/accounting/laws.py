@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 
 from sfumato.deferred import function
 from sfumato.errors import ParameterError
@@ -32,6 +32,7 @@ __all__ = [
     "pure_law",
 ]
 
+leggauss = cache(function("numpy.polynomial.legendre", "leggauss"))
 log_ndtr = function("scipy.special", "log_ndtr")
 ndtr = function("scipy.special", "ndtr")
 ndtri_exp = function("scipy.special", "ndtri_exp")
@@ -42,8 +43,7 @@ MASS_ERROR = 3e-13  # relative error granted to every interval mass
 MANY = 8  # atoms beyond which a lattice is described by its unit
 CONSISTENT, FAINT = 1e-9, 1e-12  # relative and absolute room when a law's masses are compared
 LOOKED_AT = 257
-NODES, WEIGHTS = leggauss(8)
-NARROW = 1 / 32  # standard deviations; below, 8 Gauss nodes err by less than 1e-15 (proof file)
+NODES, NARROW = 8, 1 / 32  # below so many standard deviations, 8 Gauss nodes err by less than 1e-15 (proof file)
 
 
 class Law(Protocol):
@@ -296,9 +296,10 @@ def normal_masses(edges: Array) -> Array:
     width = np.where(ends, np.inf, np.where(ends, 0.0, b) - np.where(ends, 0.0, a))
     narrow = np.flatnonzero(width <= NARROW)
     if narrow.size:
+        nodes, weights = leggauss(NODES)
         half, middle = width[narrow] / 2, (a[narrow] + b[narrow]) / 2
-        points = middle[:, None] + half[:, None] * NODES
-        density = (np.exp(-(points**2) / 2) * WEIGHTS).sum(axis=1)
+        points = middle[:, None] + half[:, None] * nodes
+        density = (np.exp(-(points**2) / 2) * weights).sum(axis=1)
         masses[narrow] = half * density / math.sqrt(2 * math.pi)
     far = np.flatnonzero((width > NARROW) & (b < -5) & (b > a))
     masses[far] = np.exp(log_ndtr(b[far])) * -np.expm1(log_ndtr(a[far]) - log_ndtr(b[far]))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+import atexit
 import gc
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 
 from sfumato.cli import failures
 from sfumato.cli import options as given
+from sfumato.cli.commands import command_for
 from sfumato.cli.console import tolerant
 from sfumato.cli.ledgers import Json
 from sfumato.cli.options import Amounts, Columns, Delta, Epsilon, Persons, PlanFile, Rho, TableFile, TableName, Version
@@ -383,19 +383,14 @@ def estimate(
     run(collection, Options(journal, round, level, joint, consistent, out, plot, series, against, all), json)
 
 
-@functools.cache
-def _commands() -> Callable[..., object]:
-    """The commands, made of their functions once."""
-    return typer.main.get_command(app)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     chosen = sys.argv[1:] if arguments is None else arguments
     if arguments is None:  # a process of its own: what it imports stays, and holds no garbage to look for
         gc.set_threshold(20_000, 20, 20)
+        atexit.register(gc.freeze)  # nor when it ends
     tolerant()
     try:
-        _commands()(args=chosen, prog_name="sfumato")
+        command_for(app, chosen)(args=chosen, prog_name="sfumato")
     except Exception as error:
         sys.exit(failures.explain(error, "--json" in chosen))
