@@ -241,6 +241,37 @@ def test_streamed_rows_are_those_of_plain_python(opened, unit, where):
     assert found == Counter(tuple(reference.position(row[name], schema.space(name)) for name in wanted) for row in kept)
 
 
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["read", "counted"])
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
+def test_curves_are_learned_from_the_distinct_rows_of_plain_python(opened, unit, few, monkeypatch):
+    monkeypatch.setattr("sfumato.queries.functions.learning.FEW", few)
+    monkeypatch.setattr("sfumato.queries.functions.learning.GRID", 64)  # so that several lattice points are one
+    schema = Schema(COLUMNS | {"c": sf.Categories(["b", "a"])}, unit, size=12)
+    table, kept = sf.read(opened(HOSTILE), schema=schema), reference.counted(HOSTILE.to_pylist(), schema)
+    asked = [
+        (sf.regression("n", "x", bandwidth=2.0, penalty=0.1), {"x": 2, "n": 1}),
+        (sf.regression("x", ["n", "d"], bandwidth=[200.0, 4000.0], penalty=0.1), {"n": 5, "d": 32, "x": 1}),
+        (sf.classification("c", "n", bandwidth=100.0, penalty=0.1).where("x >= 0.2 or n > 7"), {"n": 5, "c": 1}),
+    ]
+    for query, widths in asked:
+        question = bind(query, schema)
+        assert (question.statistic is None) == (few == 0)
+        condition = query.bound_condition(schema)
+        places = [
+            tuple(reference.position(row[name], schema.space(name)) for name in widths)
+            for row in kept
+            if reference.holds(condition, row, schema)
+        ]
+        expected = Counter(
+            tuple(place // width for place, width in zip(row, widths.values(), strict=True))
+            for row in places
+            if min(row) >= 0
+        )
+        rows, counts = question.distinct(table)
+        assert list(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True)) == sorted(expected.items())
+        assert len(question.answer(table)) == question.reading.size
+
+
 def test_streamed_rows_come_in_bounded_batches(opened):
     held = pa.table({"x": pa.array([float(i % 97) for i in range(150_000)])})
     batches = list(sf.read(opened(held), schema=Schema({"x": sf.Interval(0, 100, 1)})).rows(["x"]))

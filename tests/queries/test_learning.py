@@ -61,7 +61,9 @@ def test_the_sensitivity_bounds_every_neighbor(name, penalty, adjacency):
 def test_features_are_no_longer_than_one():
     question = bind(sf.regression("y", ["x", "z"], bandwidth=[1.0, 2.0], penalty=0.01), sf.Schema(
         COLUMNS | {"z": sf.Interval(0, 9, step=0.01)}, size=10))  # fmt: skip
-    problem = question.problem([{"x": np.array([0, 3]), "z": np.array([5, 900]), "y": np.array([1, 2])}])
+    problem = question.problem(
+        *question.gathered([{"x": np.array([0, 3]), "z": np.array([5, 900]), "y": np.array([1, 2])}])
+    )
     for phi, _, _ in problem.chunks():
         lengths = (phi**2).sum(axis=1)
         assert (lengths <= 1).all()

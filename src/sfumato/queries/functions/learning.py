@@ -22,11 +22,13 @@ from sfumato import arguments
 from sfumato.answers.curves import Expansion, Floats, Fourier, Pull
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
+from sfumato.queries.aggregation import Frequencies
 from sfumato.queries.functions.bandwidths import bandwidths_of, checked_bandwidth, lattice_of
 from sfumato.queries.functions.local_means import LocalMeans, local_means
 from sfumato.queries.functions.losses import LOSSES
 from sfumato.queries.functions.question import FunctionQuestion, Whole, plain_question
 from sfumato.queries.functions.solver import TOLERANCE, Problem, minimum
+from sfumato.queries.grouping import Cells, Key
 from sfumato.queries.query import Query
 from sfumato.queries.question import Source
 from sfumato.spaces.schema import Schema
@@ -37,6 +39,7 @@ MOST_COLUMNS = 3
 MOST_COEFFICIENTS = 600
 LEAST_PENALTY = 1e-4  # so that rounding stays within the tolerance
 GRID = 1 << 12  # most grid points a side
+FEW = 1 << 20  # rows that can differ: so many an engine counts, of more each is read
 TAILS = (1e-4, 1e-3, 1e-2)  # how small the first wave left out may be
 STEPS = 1 << 24  # lattice steps in the distance that one row moves w
 MARGIN = 2.0  # bandwidths on either side of the box
@@ -265,22 +268,62 @@ class LearnedCurve(FunctionQuestion):
             return math.sqrt(self.reading.size) * moved * (1 + 1e-9)
         return moved * (1 + 1e-9)
 
-    def problem(self, batches: Iterable[Mapping[str, Whole]]) -> Problem:
-        """The rows that have all columns, each distinct one once."""
-        names = (*self.labels, self.details.target)
-        kept = []
-        for batch in batches:
-            rows = np.stack([np.asarray(batch[name], dtype=np.int64) for name in names], axis=1)
-            kept.append(rows[(rows >= 0).all(axis=1)] // np.array([*self._widths, 1]))
-        rows = np.concatenate(kept) if kept else np.zeros((0, len(names)), dtype=np.int64)
-        distinct, counts = np.unique(rows, axis=0, return_counts=True)
-        places = tuple(distinct[:, j] for j in range(len(self.labels)))
+    def problem(self, rows: Whole, counts: Whole) -> Problem:
+        """What is minimized, for distinct rows and how often each occurs."""
+        places = tuple(rows[:, j] for j in range(len(self.labels)))
         axes = tuple(
             axis.values(points) * weights
             for axis, points, weights in zip(self.axes, self._grid, self._weights, strict=True)
         )
-        targets = self._targets(distinct[:, -1])
+        targets = self._targets(rows[:, -1])
         return Problem(places, axes, targets, counts.astype(np.float64), self._penalty, LOSSES[self.details.loss or ""])
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The grid of the columns that predict."""
+        keys = []
+        for column, width in zip(self.labels, self._widths, strict=True):
+            lattice = lattice_of(column, self.schema)
+            starts = tuple(range(lattice.low, lattice.high + 1, width))
+            keys.append(Key(column, tuple(range(len(starts))), starts))
+        return Cells(tuple(keys))
+
+    @property
+    def statistic(self) -> Frequencies | None:
+        """How often each row occurs, for engines to count; None where the declared columns let too many differ."""
+        target = self.schema.space(self.details.target)
+        values = len(target.labels or ()) or lattice_of(self.details.target, self.schema).width + 1
+        if self._cells.count * values > FEW:
+            return None
+        return Frequencies(self.query.bound_condition(self.schema), self._cells, self.details.target)
+
+    def distinct(self, table: Source) -> tuple[Whole, Whole]:
+        """The exact, secret rows that have all columns, each distinct one once, in order; how often each occurs."""
+        statistic = self.statistic
+        if statistic is None:
+            names = (*self.labels, self.details.target)
+            return self.gathered(table.rows(names, self.query.bound_condition(self.schema)))
+        cells, values, times = table.answer(statistic)
+        low = 0 if self.kind == "classification" else lattice_of(self.details.target, self.schema).low
+        return self._ordered(cells, values - low, times)
+
+    def gathered(self, batches: Iterable[Mapping[str, Whole]]) -> tuple[Whole, Whole]:
+        """The same from the rows themselves."""
+        cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for batch in batches:
+            kept = np.all([batch[name] >= 0 for name in (*self.labels, self.details.target)], axis=0)
+            places = [batch[name][kept] // width for name, width in zip(self.labels, self._widths, strict=True)]
+            cells.append(np.ravel_multi_index(places, self._cells.shape))
+            values.append(batch[self.details.target][kept])
+        return self._ordered(np.concatenate(cells), np.concatenate(values), np.ones(sum(map(len, cells)), np.int64))
+
+    def _ordered(self, cells: Whole, values: Whole, times: Whole) -> tuple[Whole, Whole]:
+        """Rows in the order of their cells and targets, each once, and how often each occurs."""
+        order = np.lexsort((values, cells))
+        cells, values = cells[order], values[order]
+        first = np.flatnonzero(np.diff(cells, prepend=-1) | np.diff(values, prepend=-1))
+        counts = np.add.reduceat(times[order], first) if len(first) else times
+        return np.stack([*np.unravel_index(cells[first], self._cells.shape), values[first]], axis=1), counts
 
     def _targets(self, indices: Whole) -> Floats:
         if self.kind == "classification":
@@ -303,13 +346,15 @@ class LearnedCurve(FunctionQuestion):
         return found
 
     def vector(self, batches: Iterable[Mapping[str, Whole]]) -> Whole:
-        """The exact, secret minimum on its lattice."""
-        return np.asarray(np.rint(minimum(self.problem(batches)) / self.step), dtype=np.int64)
+        """The exact, secret minimum on its lattice, of rows at hand."""
+        return self._solved(*self.gathered(batches))
 
     def answer(self, table: Source) -> Whole:
-        """The exact, secret vector."""
-        names = (*self.labels, self.details.target)
-        return self.vector(table.rows(names, self.query.bound_condition(self.schema)))
+        """The exact, secret minimum on its lattice."""
+        return self._solved(*self.distinct(table))
+
+    def _solved(self, rows: Whole, counts: Whole) -> Whole:
+        return np.asarray(np.rint(minimum(self.problem(rows, counts)) / self.step), dtype=np.int64)
 
 
 def regression(
