@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import sys
 from collections.abc import Callable
-import os
 from pathlib import Path
 from typing import Annotated
 
