@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -288,8 +289,6 @@ def audit(
 
     The exit code is 1 when there is evidence against a claim; then the output is a script that reproduces it.
     """
-    import os
-
     from sfumato.cli.audit import Wanted, run
 
     used = len(os.sched_getaffinity(0)) if cores is None else cores
