@@ -12,7 +12,7 @@ from sfumato.release.archive import load
 UNUSED = ("sfumato.planner", "sfumato.orders", "sfumato.session", "sfumato.engines.table", "ibis", "duckdb", "pandas",
           "altair", "vl_convert", "numba", "scipy", "pyarrow", "cryptography", "numpy.polynomial",
           "sfumato.accounting.batch", "sfumato.bounds", "sfumato.mechanisms.synthetic",
-          "sfumato.queries.functions.learning")  # fmt: skip
+          "sfumato.sampling.processes.kernels", "sfumato.queries.functions.learning")  # fmt: skip
 LOOK = """
 import json, sys
 from sfumato.cli import main

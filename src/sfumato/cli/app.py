@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
@@ -387,7 +386,6 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = sys.argv[1:] if arguments is None else arguments
     if arguments is None:  # a process of its own: what it imports stays, and holds no garbage to look for
         gc.set_threshold(20_000, 20, 20)
-        atexit.register(gc.freeze)  # nor when it ends
     tolerant()
     try:
         command_for(app, chosen)(args=chosen, prog_name="sfumato")

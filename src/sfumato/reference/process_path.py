@@ -34,9 +34,9 @@ from sfumato.mechanisms.noise.normals import normal_claim, normal_sigma
 from sfumato.numeric import round_up
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
-from sfumato.sampling.processes import Path, path_from, path_of
 from sfumato.sampling.processes.kernels import Kernel, points_of
-from sfumato.sampling.processes.path import NUGGET
+from sfumato.sampling.processes.path import NUGGET, Path
+from sfumato.sampling.processes.paths import path_from, path_of
 from sfumato.sampling.reals import normals
 
 __all__ = ["FunctionQuery", "ProcessPath", "ReleasedPath", "density_sensitivity"]

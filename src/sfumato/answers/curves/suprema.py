@@ -21,8 +21,7 @@ from sfumato.errors import ParameterError
 from sfumato.numeric import normal_point
 from sfumato.sampling import DiscreteLaplace, RoundedNormal
 from sfumato.sampling.balls import BallVectors
-from sfumato.sampling.processes import supremum_quantile
-from sfumato.sampling.processes.suprema import CONFIDENCE
+from sfumato.sampling.processes.suprema import CONFIDENCE, supremum_quantile
 from sfumato.sampling.weighted_sums import SMALL, discrete_laplace, sum_quantiles
 
 __all__ = ["Padded", "Silence", "margins", "place", "supremum"]

@@ -1,44 +1,35 @@
-"""Gaussian processes: kernels, one path shown piece by piece, paths on grids, Fourier series, suprema."""
+"""Gaussian processes: kernels, one path shown piece by piece, paths on grids, Fourier series, suprema.
+
+A module is imported when one of its names is first used: a curve that is read needs suprema alone.
+"""
 
 from typing import Any
 
-from sfumato.errors import SchemaError
-from sfumato.sampling.processes.grids import GridPath, grid_path
-from sfumato.sampling.processes.kernels import Kernel, kernel_from
-from sfumato.sampling.processes.markov import MarkovPath, is_markov
-from sfumato.sampling.processes.path import DensePath, Path
-from sfumato.sampling.processes.series import Series, series_path
-from sfumato.sampling.processes.suprema import Basis, supremum_quantile
-from sfumato.sampling.processes.torus import Torus
+from sfumato.deferred import Listed
 
-__all__ = [
-    "Basis",
-    "DensePath",
-    "GridPath",
-    "Kernel",
-    "MarkovPath",
-    "Path",
-    "Series",
-    "Torus",
-    "grid_path",
-    "kernel_from",
-    "path_from",
-    "path_of",
-    "series_path",
-    "supremum_quantile",
-]
+_NAMES: Listed[Any] = Listed(__name__, {}).by_name(
+    "grids:GridPath",
+    "grids:grid_path",
+    "kernels:Kernel",
+    "kernels:kernel_from",
+    "markov:MarkovPath",
+    "path:DensePath",
+    "path:Path",
+    "paths:path_from",
+    "paths:path_of",
+    "series:Series",
+    "series:series_path",
+    "suprema:Basis",
+    "suprema:supremum_quantile",
+    "torus:Torus",
+)
+
+__all__ = [*_NAMES]
 
 
-def path_of(kernel: Kernel) -> Path:
-    """A path of the kernel of which nothing has been shown."""
-    return MarkovPath(kernel) if is_markov(kernel) else DensePath(kernel)
+def __getattr__(name: str) -> Any:
+    return _NAMES.attribute(name)
 
 
-def path_from(record: dict[str, Any]) -> Path:
-    """The path that `to_record` wrote, to go on with."""
-    kind = record.get("path")
-    if kind == "markov":
-        return MarkovPath.from_record(record)
-    if kind == "dense":
-        return DensePath.from_record(record)
-    raise SchemaError(f"unknown path {kind!r}; known are dense and markov")
+def __dir__() -> list[str]:
+    return sorted(__all__)

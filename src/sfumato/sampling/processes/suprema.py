@@ -9,7 +9,7 @@ Gaussian isoperimetric inequality [Borell1975]: S is `spread`-Lipschitz in z.  P
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,10 @@ import numpy.typing as npt
 from sfumato.deferred import function
 from sfumato.randomness import seeded
 from sfumato.sampling.law import check_beta
-from sfumato.sampling.processes.kernels.kernel import Reals
 from sfumato.sampling.reals import normals
+
+if TYPE_CHECKING:
+    from sfumato.sampling.processes.kernels.kernel import Reals
 
 __all__ = ["Basis", "supremum_quantile"]
 
