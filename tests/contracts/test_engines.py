@@ -15,6 +15,7 @@ import reference
 import sfumato as sf
 from sfumato.engines import Table
 from sfumato.engines.backends import quiet
+from sfumato.mechanisms.synthetic.marginals.counting import pair_counts, single_counts
 from sfumato.privacy.adjacency import Person, Row
 from sfumato.queries import bind, bins, col, count, discovered, histogram, items, mean, median, sum, top, variance
 from sfumato.queries.refined import refined
@@ -270,6 +271,29 @@ def test_curves_are_learned_from_the_distinct_rows_of_plain_python(opened, unit,
         rows, counts = question.distinct(table)
         assert list(zip(map(tuple, rows.tolist()), counts.tolist(), strict=True)) == sorted(expected.items())
         assert len(question.answer(table)) == question.reading.size
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
+def test_tables_that_synthesis_counts_are_those_of_plain_python(opened, unit):
+    schema = Schema({name: space for name, space in COLUMNS.items() if name != "value"}, unit)
+    question = bind(sf.synthetic(), schema)
+    view, kept = (
+        question.answer(sf.read(opened(HOSTILE), schema=schema)),
+        reference.counted(HOSTILE.to_pylist(), schema),
+    )
+    held = {
+        name: np.array([reference.position(row[name], schema.space(name)) for row in kept])
+        for name in question.modelled
+    }
+    held |= {name: own for part in question.parts for name, own in part.split(held[part.name]).items()}
+    levels = [column.levels(held[column.name]).tolist() for column in question.levels]
+    assert len(levels) > 12  # sets as their sizes and items
+    for found, own in zip(single_counts(view.batches, question.levels), levels, strict=True):
+        assert {level: int(count) for level, count in enumerate(found) if count} == Counter(own)
+    owners = [np.arange(column.size) % 7 for column in question.levels]
+    for (one, other), found in pair_counts(view.batches, question.levels, owners).items():
+        expected = Counter((a % 7, b % 7) for a, b in zip(levels[one], levels[other], strict=True))
+        assert {cell: int(count) for cell, count in np.ndenumerate(found) if count} == expected
 
 
 def test_streamed_rows_come_in_bounded_batches(opened):

@@ -58,6 +58,12 @@ def test_the_sensitivity_bounds_every_neighbor(name, penalty, adjacency):
         assert worst >= (0.45 if name == "logistic" else 0.9) * question.sensitivity("l2")
 
 
+def test_no_rows_are_a_table_too():
+    question = bound(REGRESSION)
+    for batches in ([], [{"x": np.array([]), "y": np.array([])}], [batch(question, [(-1, 0), (2, -1)])]):
+        assert not question.vector(batches).any()
+
+
 def test_features_are_no_longer_than_one():
     question = bind(sf.regression("y", ["x", "z"], bandwidth=[1.0, 2.0], penalty=0.01), sf.Schema(
         COLUMNS | {"z": sf.Interval(0, 9, step=0.01)}, size=10))  # fmt: skip

@@ -311,10 +311,11 @@ class LearnedCurve(FunctionQuestion):
         """The same from the rows themselves."""
         cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for batch in batches:
-            kept = np.all([batch[name] >= 0 for name in (*self.labels, self.details.target)], axis=0)
-            places = [batch[name][kept] // width for name, width in zip(self.labels, self._widths, strict=True)]
+            *columns, targets = (np.asarray(batch[name], np.int64) for name in (*self.labels, self.details.target))
+            kept = np.all([held >= 0 for held in (*columns, targets)], axis=0)
+            places = [held[kept] // width for held, width in zip(columns, self._widths, strict=True)]
             cells.append(np.ravel_multi_index(places, self._cells.shape))
-            values.append(batch[self.details.target][kept])
+            values.append(targets[kept])
         return self._ordered(np.concatenate(cells), np.concatenate(values), np.ones(sum(map(len, cells)), np.int64))
 
     def _ordered(self, cells: Whole, values: Whole, times: Whole) -> tuple[Whole, Whole]:

@@ -17,6 +17,7 @@ __all__ = ["WEIGHT", "Read", "pair_counts", "single_counts"]
 
 DENSE = 1000  # products of flags that take as long as counting one pair in one row; measured
 FLAGS = 1 << 25  # held at a time
+LOOKED_UP = 1 << 16  # values of a column whose groups are written down, next to a batch
 BLOCK = 256  # groups multiplied at a time with all that follow
 WEIGHT = "\0weight"  # beside the columns of a batch: how often each row counts, where that is not once
 
@@ -28,10 +29,19 @@ Read = Callable[[], Iterable[Mapping[str, Any]]]  # batches of rows: for each co
 def single_counts(read: Read, columns: Sequence[Column]) -> list[Whole]:
     """How many rows each level of each column has."""
     counts = [np.zeros(column.size, dtype=np.int64) for column in columns]
+    found = [_grouping(column, np.arange(column.size)) for column in columns]
     for batch in read():
-        for held, column in zip(counts, columns, strict=True):
-            held += _sums(column.levels(np.asarray(batch[column.name])), column.size, batch.get(WEIGHT))
+        for held, column, groups in zip(counts, columns, found, strict=True):
+            held += _sums(groups(np.asarray(batch[column.name])), column.size, batch.get(WEIGHT))
     return counts
+
+
+def _grouping(column: Column, owner: Groups) -> Callable[[Whole], Groups]:
+    """The group of each index that comes in, missing and unknown ones too; looked up where a column has few values."""
+    if column.points > LOOKED_UP:
+        return lambda indices: owner[column.levels(indices)]
+    table = owner[column.levels(np.arange(-1, column.points + 1))]  # all below and above are alike
+    return lambda indices: np.take(table, indices + 1, mode="clip")
 
 
 def _sums(cells: Groups, size: int, weights: Whole | None) -> Whole:
@@ -45,15 +55,9 @@ def pair_counts(
     """How many rows each pair of groups has, of the pairs of columns that are `wanted`: all, unless they are named."""
     sizes = [int(owner.max()) + 1 for owner in owners]
     pairs = list(combinations(range(len(columns)), 2)) if wanted is None else list(wanted)
+    found = {column.name: _grouping(column, owner) for column, owner in zip(columns, owners, strict=True)}
     batches = (
-        (
-            [
-                owner[column.levels(np.asarray(batch[column.name]))]
-                for column, owner in zip(columns, owners, strict=True)
-            ],
-            batch.get(WEIGHT),
-        )
-        for batch in read()
+        ([groups(np.asarray(batch[name])) for name, groups in found.items()], batch.get(WEIGHT)) for batch in read()
     )
     return (_multiplied if sum(sizes) ** 2 < DENSE * len(pairs) else _counted)(batches, sizes, pairs)
 
