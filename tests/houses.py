@@ -5,7 +5,6 @@ from __future__ import annotations
 import pathlib
 import threading
 import time
-import traceback
 
 import httpx
 import numpy as np
@@ -13,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.plans import read_plan
-from sfumato.publishing import Publisher
 from sfumato.server.app import created
 from sfumato.server.connections import bound, server_of
 from sfumato.server.hands import Hands
@@ -72,22 +70,6 @@ def people(folder: pathlib.Path, plan: str = PLAN) -> pathlib.Path:
     pq.write_table(pa.table(rows), folder / "people.parquet")
     (folder / "people.toml").write_text(plan)
     return folder / "people.toml"
-
-
-def told(self, key, charge, make, made=Publisher._made):
-    """As `Publisher._made`, which says nothing of a cause: a test that fails shows it."""
-
-    def telling(provenance):
-        try:
-            return make(provenance)
-        except Exception:
-            traceback.print_exc()
-            raise
-
-    return made(self, key, charge, telling)
-
-
-Publisher._made = told
 
 
 class House:

@@ -1,7 +1,9 @@
 """Attacks by asking much, in numbers: averaging, spelling a question anew, and differences around one row."""
 
 import math
+import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from houses import PLAN, House, people
+from sfumato.publishing import Publisher
 
 RELEASE, PREVIEW = "/api/v1/datasets/people/release", "/api/v1/datasets/people/preview"
 SPEND = {"epsilon": 0.05}
@@ -61,13 +64,33 @@ def test_averaging_varied_questions_buys_less_than_asking_once(house):
     assert scale / math.sqrt(len(values)) > math.sqrt(2) / 2.0  # what averaging reaches, over one question at 2.0
 
 
-def answered(client, sent):
+@contextmanager
+def told():
+    """What fails while answers are made, which is withheld otherwise: a test that fails shows it."""
+    causes, made = [], Publisher._made
+
+    def telling(self, key, charge, make):
+        def tried(provenance):
+            try:
+                return make(provenance)
+            except Exception:
+                causes.append(traceback.format_exc())
+                raise
+
+        return made(self, key, charge, tried)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Publisher, "_made", telling)
+        yield causes
+
+
+def answered(client, sent, causes):
     """The answer; where the service could not make it, it is asked again, as it says."""
     for _ in range(3):
         answer = client.post(RELEASE, json=sent)
         if answer.status_code != 503:
             break
-    assert answer.status_code == 200, answer.text
+    assert answer.status_code == 200, (answer.text, *causes)
     return answer.json()
 
 
@@ -81,7 +104,7 @@ def guesses(folder, there, epsilon, pairs):
     others = held.filter(pa.compute.field("age") != 77)
     target = pa.table({"age": [77], "salary": [100.0], "state": ["CA"]}).cast(held.schema)
     pq.write_table(pa.concat_tables([others, target]) if there else others, path.parent / "people.parquet")
-    with House(path) as house:
+    with House(path) as house, told() as causes:
 
         def pair(number):
             """All, and all but those of that age, among the same rows: the spends make each pair a new one."""
@@ -89,7 +112,7 @@ def guesses(folder, there, epsilon, pairs):
                 spend = {"epsilon": epsilon * (1 + number / 1000)}
                 both = [{"query": {"query": "count"}, "spend": spend},
                         {"query": {"query": "count", "where": "age != 77"}, "spend": spend}]  # fmt: skip
-                whole, rest = (answered(client, one)["rows"][0]["value"] for one in both)
+                whole, rest = (answered(client, one, causes)["rows"][0]["value"] for one in both)
                 return (whole - rest > 0.5) == there
 
         with ThreadPoolExecutor(4) as pool:

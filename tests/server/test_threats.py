@@ -258,7 +258,7 @@ def test_wrong_tokens_are_refused_and_then_not_even_looked_at(house):
         assert nobody.get("/api/v1/me").status_code == 401
         near = house.tokens["ana"][:-1]
         found = [
-            nobody.get("/api/v1/me", headers={"Authorization": f"Bearer {near}{number}"}).status_code
+            nobody.get("/api/v1/me", headers={"Authorization": f"Bearer {near}.{number}"}).status_code
             for number in range(200)
         ]
         for odd in ("Bearer", "Basic abc", f"Bearer {house.tokens['ana']} x"):

@@ -69,12 +69,11 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Norms:
-    """Of the rows of one axis: bounds of squared l2 and l1 norms, and of inner products from below and above."""
+    """Of the rows of one axis: bounds of their squared l2, l1 and largest norms."""
 
     l2: float
     l1: float
     linf: float
-    least: float
 
 
 @lru_cache(maxsize=256)
@@ -85,10 +84,11 @@ def _norms(sampled: Sampled) -> Norms:
         l2 = max(l2, float((reals * reals).sum(axis=1).max()))
         l1 = max(l1, float(reals.sum(axis=1).max()))
         linf = max(linf, float(reals.max()))
-    return Norms(l2 * UP, l1 * UP, linf, _least(sampled, l1 * UP))
+    return Norms(l2 * UP, l1 * UP, linf)
 
 
-def _least(sampled: Sampled, l1: float) -> float:
+@lru_cache(maxsize=256)
+def _least(sampled: Sampled) -> float:
     """A lower bound of the inner product of two rows: 4^b times the kernel of the ratios, less all rounding.
 
     The kernel 1 + 2 sum r_k^2 cos(2 pi k u / T) is looked at on a grid of differences u, less its slope times half a
@@ -105,7 +105,7 @@ def _least(sampled: Sampled, l1: float) -> float:
     slope = float(4 * math.pi * (squares * waves).sum())
     lowest -= float(np.abs(each[::2] - each[1::2]).sum())
     lowest -= slope * reach / (FINE - 1) / 2 + 1e-9 * (1 + 2 * float(squares.sum()))
-    return 4.0**sampled.bits * lowest - 0.51 * (2 * l1) - sampled.axis.size
+    return 4.0**sampled.bits * lowest - 0.51 * (2 * _norms(sampled).l1) - sampled.axis.size
 
 
 @lru_cache(maxsize=256)
@@ -163,7 +163,7 @@ class Features:
             return self._shifted(_diameter(self.axes[0]), norm)
         parts = [_norms(one) for one in self.axes]
         most = math.prod(p.l2 for p in parts) * UP
-        corners = itertools.product(*((p.least, p.l2) for p in parts))
+        corners = itertools.product(*((_least(one), p.l2) for one, p in zip(self.axes, parts, strict=True)))
         least = min(math.prod(corner) for corner in corners)
         least -= abs(least) * 1e-11
         return self._shifted(math.sqrt(max(2 * most - 2 * least, 0.0)) * UP, norm)
