@@ -37,7 +37,7 @@ __all__ = ["DELTA", "effort", "pairs_with_delta"]
 # round of fitting for each pair of columns up to a whole tree, and how many rounds the last fit takes; a column, a
 # pair scored, a pair weighed before a choice; a column asked of an engine, a value read, a pair of values counted, a
 # value made.
-START, ROUND, WHOLE, LAST = 0.15, 4e-4, 0.45, 7
+START, ROUND, WHOLE, LAST = 0.15, 5e-3, 0.7, 7
 COLUMN, SCORE, CHOICE = 0.02, 2e-5, 1e-6
 ASKED, VALUE, COUPLE, MADE = 0.014, 6e-8, 2e-9, 3e-7
 KEPT, BYTES = 3.5e-6, 110  # a row that is drawn, put together and stored: seconds, and memory besides its values
