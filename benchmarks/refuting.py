@@ -20,7 +20,8 @@ from least_errors import Promise, Reached, mechanism, noise, on_chain, worst_los
 
 import sfumato as sf
 from sfumato.bounds import line
-from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["FAMILIES", "Trial", "planted", "trials"]
 

@@ -46,6 +46,8 @@ class Figure:
     title: str
     lines: Callable[[Setting], Lines]
     files: tuple[str, ...] = ()  # tables that are not generated, in the folder of the data
+    walked: tuple[str, ...] = ()  # columns, and words of checks, whose numbers come from random walks,
+    scatter: float = 0.0  # and how far, as a part of them, those may lie from others: of as many draws, elsewhere
 
 
 def row(**cells: Any) -> Line:

@@ -9,6 +9,7 @@ and what each step gives away between the two is added up.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from contextlib import ExitStack
@@ -16,12 +17,15 @@ from fractions import Fraction
 from unittest.mock import patch
 
 import numpy as np
+from scipy import optimize, special
 
+from sfumato import sampling
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import (
     NIM,
     BracketedQuantiles,
     ContinualCounting,
+    CutSynthesis,
     DiscreteGaussian,
     EllipticGaussian,
     Exponential,
@@ -51,6 +55,7 @@ from sfumato.mechanisms import (
     Strategy,
     SubspaceIteration,
     SumZero,
+    TextSynthesis,
     ThresholdDatabase,
     Trigonometric,
     TruncatedLaplace,
@@ -70,8 +75,9 @@ from sfumato.mechanisms.sanitized.numbers import Noised
 from sfumato.mechanisms.sanitized.sets import Flipped
 from sfumato.mechanisms.selection.bracketed_quantiles import _outward
 from sfumato.mechanisms.synthetic import joined
-from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, selection
+from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, selection, triples
 from sfumato.mechanisms.synthetic.marginals import columns as singles
+from sfumato.mechanisms.synthetic.marginals import run as running
 from sfumato.mechanisms.synthetic.persons import mechanism as persons
 from sfumato.mechanisms.synthetic.persons import repeats
 from sfumato.mechanisms.synthetic.smooth import plan as smooth_plan
@@ -82,6 +88,7 @@ from sfumato.mechanisms.synthetic.workload import mechanism as workload
 from sfumato.mechanisms.synthetic.workload import rounds as workload_rounds
 from sfumato.privacy.gaussian import gaussian_delta
 from sfumato.privacy.guarantees import Concentrated, Pure
+from sfumato.queries.keys import KeyView
 from sfumato.queries.ranks import Padded
 from sfumato.randomness import seeded
 from sfumato.sampling import choose
@@ -430,7 +437,8 @@ def in_rounds(script):
         for place in (rounds, judging)
         for name, new in (("noisy", script.noisy), ("shuffling", alike))
     ]
-    return [*watched, (singles, "noisy", script.noisy), (selection, "choose", script.chosen)]
+    watched += [(place, "noisy", script.noisy) for place in (singles, running)]
+    return [*watched, *((place, "choose", script.chosen) for place in (selection, triples))]
 
 
 def in_moments(script):
@@ -442,25 +450,82 @@ HURRY = {"STEPS": 2, "LAST_STEPS": 1}  # fits hardly at all
 
 
 def marginals(mechanism, one, other, watched=in_rounds):
-    """Noisy tables and choices, and moments where they are watched: epsilons, or rhos, added up."""
+    """Noisy tables and choices, and moments where they are watched: epsilons, rhos or halves of mu^2, added up."""
     pure, total = mechanism.target.takes_normal is False, 0.0
+    laws = {True: sampling.DiscreteGaussian, False: sampling.RoundedNormal}
+    told = (lambda step: step**2 / 8) if mechanism.target.counts_rho else as_normal
     with (
         patch.multiple(rounds, **HURRY),
+        patch.multiple(triples, STEPS=2, BEFORE=1, FULL=0),  # three columns, too, where they are asked for
         patch.object(budget, "HOPELESS", {True: 1e9, False: 1e9}),
     ):  # pairs, however few the rows
         for law, move in replayed(lambda view: mechanism.release(view, seeded(1)), one, other, watched):
             if isinstance(law, float):
                 step = law * float(move.max() - move.min())
-                total += step if pure else step**2 / 8
+                total += step if pure else told(step)
             elif isinstance(law, Measurement):
                 step = norm_of(move, law.law.norm) / law.scale
                 total += step if pure else step**2 / 2
             else:
+                assert pure or isinstance(law, laws[mechanism.target.counts_rho])
                 total += norm_of(move, "l1") / law.scale if pure else norm_of(move, "l2") ** 2 / (2 * law.sigma**2)
     claim = mechanism.guarantee()
     if pure:
         return total, claim.epsilon
-    return (total, claim.rho) if claim.counts_rho else (claim.at_rho(total).epsilon if total else 0.0, claim.epsilon)
+    return total, claim.rho if claim.counts_rho else normal_amount(claim.epsilon, claim.delta)
+
+
+def as_normal(step):
+    """Half the squared mu of the two-point laws whose losses lie `step` apart, at the hardest: around 0."""
+    return float(2 * special.ndtri(special.expit(step / 2)) ** 2)
+
+
+def normal_tail(mu, epsilon):
+    """The delta at epsilon of two normal laws, mu apart, by the two tails themselves."""
+    return special.ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * special.ndtr(-mu / 2 - epsilon / mu)
+
+
+def normal_amount(epsilon, delta):
+    """Half the squared mu at which two normal laws, mu apart, reach delta at epsilon."""
+    return optimize.brentq(lambda mu: normal_tail(mu, epsilon) - delta, 1e-6, 50.0, xtol=1e-14) ** 2 / 2
+
+
+def normal_epsilon(amount, delta):
+    """The epsilon at which two normal laws of this half squared mu have delta."""
+    mu = math.sqrt(2 * amount)
+    if not mu or normal_tail(mu, 0.0) <= delta:
+        return 0.0
+    return optimize.brentq(lambda epsilon: normal_tail(mu, epsilon) - delta, 0.0, 200.0, xtol=1e-14)
+
+
+def over_texts(mechanism, one, other):
+    """Each discovery, and rows over all texts that one of the tables holds: epsilons added up."""
+    total, texts = 0.0, []
+    for discovery in mechanism.discoveries:
+        sides = [dict(zip(*KeyView(discovery.query, view.table).units(), strict=True)) for view in (one, other)]
+        cost, claim = compared(discovery, *sides)
+        total += discovery.guarantee().epsilon * cost / claim
+        texts.append((discovery.query.column, tuple(sorted(sides[0]))))
+    making = mechanism.over(tuple(texts))
+    views = [dataclasses.replace(view, texts=making.query.texts) for view in (one, other)]
+    return total + as_stated(making, *views), mechanism.guarantee().epsilon
+
+
+def over_cuts(mechanism, one, other):
+    """The quantiles of each column, and rows over cells about some points of it: amounts added up."""
+    total = 0.0
+    for cutting in mechanism.cutting:
+        cost, claim = quantiles(cutting, *(cutting.query.answer(view.table) for view in (one, other)))
+        total += amount(cutting.guarantee()) * (cost / claim) ** (1 + cutting.concentrated)
+    middle = tuple((name, (mechanism.query.schema.lattice(name).width // 2,)) for name in mechanism.query.uncut)
+    return total + as_stated(mechanism.over(middle), one, other), mechanism.guarantee().amount
+
+
+def as_stated(making, one, other):
+    """What rows give away in the number that their claim states first: of normal noise with a delta, in epsilon."""
+    cost, claim = compared(making, one, other)[0], making.guarantee()
+    normal = not isinstance(making, CutSynthesis) and claim.parts().get("delta", 0.0) > 0
+    return normal_epsilon(cost, claim.delta) if normal else cost
 
 
 def moments(mechanism, one, other):
@@ -650,6 +715,8 @@ LOSSES = {
     JoinedSynthesis: both_kinds,
     PersonSynthesis: of_persons,
     WorkloadSynthesis: answering,
+    TextSynthesis: over_texts,
+    CutSynthesis: over_cuts,
     Trigonometric: added(features),
     SmallDatabase: counting,
     Net: counting,

@@ -298,7 +298,8 @@ class Careful(Pure):
     },
     TABLE
     + """
-from sfumato.privacy.guarantees import Careful, claim_from, to_record
+from sfumato.privacy.claims import claim_from, to_record
+from sfumato.privacy.guarantees import Careful
 assert claim_from({**to_record(sf.Pure(0.5)), "type": "careful"}) == Careful(0.5)
 release = session().release(sf.count(), spend=Careful(5.0))
 assert release.guarantee.epsilon == 5.0

@@ -57,7 +57,7 @@ def test_what_a_table_takes_is_named_alike_in_python_and_plans():
 @pytest.mark.parametrize(
     ("command", "function", "own"),
     [
-        ("synthesize", sf.Session.synthesize, {"column"}),  # once for each of `columns`
+        ("synthesize", sf.Session.synthesize, {"column", "weight"}),  # once for each of `columns`, of `weights`
         ("sanitize", sf.sanitized, {"column", "together"}),  # `together` is a function of its own
         ("extent", sf.extent, set()),
         ("audit", sf.audit, {"release", "real_arithmetic", "stop"}),  # assumptions of the claim; not `sharpen`

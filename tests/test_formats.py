@@ -22,7 +22,7 @@ from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.questions.longitudinal import Diary, Longitudinal
 from sfumato.plans import read_plan
-from sfumato.privacy.guarantees import guarantee_from, to_record
+from sfumato.privacy.claims import guarantee_from, to_record
 from sfumato.queries.functions.question import SHOWN
 from sfumato.release.archive import load, read
 

@@ -174,6 +174,7 @@ def test_many_random_calls_raise_our_errors_and_charge_no_mistake(tmp_path, seed
 
 CHOICES = {
     "good_for": lambda session, odd: session.synthesize(columns=["age"], spend=sf.Pure(1), good_for=odd),
+    "cuts": lambda session, odd: session.synthesize(columns=["age"], spend=sf.Pure(1), cuts=odd),
     "split": lambda session, odd: session.release_all([{"query": sf.count()}], split=odd),
     "law": lambda session, odd: ScoredChoice(3, 1.0, 2, 0.25, odd),
     "problem": lambda session, odd: sf.reference.minimax(odd, 100, 1.0),

@@ -62,6 +62,10 @@ DECLARING = [
     (lambda s: read(size=-5), ["size", "at least 1", "got -5"]),
     (lambda s: read(adjacency="replace"), ["size=", "public", "declare"]),
     (lambda s: read(adjacency="replace", size=50), ["size=50", "100 rows", "declare size=100"]),
+    (
+        lambda s: read(source=FRAME[:0], adjacency="replace", size=50),
+        ["size=50", "0 rows", "of none there is nothing to replace"],
+    ),
     (lambda s: sf.Integers(120, 0), ["low", "below high", "low=120"]),
     (lambda s: sf.Interval(0, float("inf")), ["high", "finite", "inf"]),
     (lambda s: sf.Interval(0, 10, step=3), ["step=3", "not a multiple", "choose a step"]),

@@ -191,3 +191,16 @@ def test_a_table_of_an_unknown_mechanism_is_not_taken_for_another(tmp_path: Path
         sf.load(tmp_path / "strange.parquet")
     with pytest.raises(UnsupportedQuery, match="no rows"):
         replace(old, rows=old.rows.slice(0, 0)).more(3)
+
+
+def test_more_rows_of_numbers_keep_the_relations_that_moments_told(tmp_path: Path) -> None:
+    chance = np.random.default_rng(5)
+    numbers = np.clip(50 + 12 * chance.normal(size=(20_000, 3)) @ np.linalg.cholesky(0.1 * np.eye(3) + 0.9).T, 0, 100)
+    frame = pd.DataFrame(numbers.round(), columns=list("abc"))
+    schema = sf.Schema({name: sf.Integers(0, 100) for name in "abc"}, adjacency=sf.Replace(), size=len(frame))
+    session = sf.Session(sf.read(frame, schema=schema), budget=sf.Pure(0.5), ledger=tmp_path / "n.ledger")
+    made = session.synthesize(spend=sf.Pure(0.5), good_for="smooth")
+    rows, more = made.to_pandas(), made.more(20_000).to_pandas()
+    assert rows.corr().loc["a", "b"] > 0.4
+    assert more.corr().loc["a", "b"] == pytest.approx(rows.corr().loc["a", "b"], abs=0.05)
+    assert "independent" not in str(made)

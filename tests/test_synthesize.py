@@ -29,7 +29,7 @@ from sfumato.orders import preview as previewed
 from sfumato.queries import bind
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
-from sfumato.release.prediction import wasted
+from sfumato.release.prediction import PredictedErrors, predicted, wasted
 from sfumato.release.synthetic import SyntheticTable
 from thinned import thinned
 from views import view_of
@@ -250,6 +250,18 @@ def test_a_preview_counts_every_pair_where_all_would_be_measured() -> None:
     assert (rich, poor) == (10, 5)
 
 
+def test_a_preview_says_what_moments_take_of_a_pure_budget_and_how_to_leave_them_out(tmp_path: Path) -> None:
+    names = [f"x{place}" for place in range(4)]
+    numbers = sf.Schema({name: sf.Integers(0, 9) for name in names}, dataset="numbers", size=5000)
+    frame = pd.DataFrame({name: [1, 2] for name in names})
+    session = sf.Session(sf.read(frame, schema=numbers), budget=sf.Pure(1.0), ledger=tmp_path / "n.ledger")
+    seen = session.preview(sf.synthetic(), spend=1.0)
+    assert "83% of epsilon" in str(seen)
+    assert "good_for='marginals'" in str(seen)
+    for other in (sf.synthetic(good_for="marginals"), sf.synthetic(names[:2])):
+        assert "of epsilon go to averages" not in str(session.preview(other, spend=1.0))
+
+
 def test_a_preview_spends_nothing_and_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = opened(tmp_path, SCHEMA, people())
     monkeypatch.setattr(sf.engines.Table, "rows", None)
@@ -387,7 +399,7 @@ def test_a_table_says_nothing_of_moments_that_were_left_out(
 def test_a_budget_too_small_for_smooth_moments_falls_back_to_marginals() -> None:
     numbers = {f"x{k}": sf.Integers(0, 20) for k in range(4)}
     schema = sf.Schema(numbers, adjacency=sf.Replace(), size=500)
-    (only,) = synthetic_mechanisms(bind(sf.synthetic(rows=10), schema), sf.Pure(1e-9))
+    (only,) = synthetic_mechanisms(bind(sf.synthetic(rows=10), schema), sf.Pure(4e-9))
     assert isinstance(only()[0], MarginalSynthesis)
 
 
@@ -424,14 +436,14 @@ def test_the_example_runs(tmp_path: Path) -> None:
 
 
 def test_refusals_name_the_argument_and_the_fix(tmp_path: Path) -> None:
-    spaces = {**SPACES, "tags": sf.Texts(9), "many": sf.Categories(tuple(range(100_001)))}
+    spaces = {**SPACES, "tags": sf.Curves([0.0, 1.0], 0, 1), "many": sf.Categories(tuple(range(100_001)))}
     schema = sf.Schema(spaces, size=10)
     spend = sf.Pure(1.0)
 
     def plan(columns: Any, rows: Any = None, target: Any = spend) -> Any:
         return marginal(schema, columns, target, rows)
 
-    with pytest.raises(UnsupportedQuery, match=r"'tags' must hold numbers, dates, categories.*columns="):
+    with pytest.raises(UnsupportedQuery, match=r"'tags' must hold numbers, dates, categories, texts.*columns="):
         plan(None)
     with pytest.raises(UnsupportedQuery, match=r"'many' has 100,001 categories.*other="):
         plan(["many"])
@@ -498,3 +510,50 @@ def test_advice_names_the_bounds_that_waste_most_of_their_cells() -> None:
     assert "pay" not in said
     assert wasted(columns, {name: held[:150] for name, held in rows.items()}) == {}
     assert wasted([Column.of("age", sf.Integers(0, 120))], {"age": rows["age"]}) == {}
+
+
+@pytest.mark.parametrize(("present", "advised"), [(2000, True), (1000, True), (300, False)])
+def test_bounds_are_advised_where_the_error_is_small_beside_the_values_that_are_there(
+    present: int, advised: bool
+) -> None:
+    """Of a column that is nearly all missing the error is small, and may still be that of all its values."""
+    column = Column.of("age", sf.Integers(0, 10_000))
+    held = np.where(np.arange(2000) < present, 70, -1)
+    found = PredictedErrors(0.95, {"age": 0.1}, {}, {}, {}, frozenset())
+    assert bool(wasted([column], {"age": held}, found)) == advised
+
+
+@pytest.mark.parametrize("off", [0.0, 3.0, 20.0])
+def test_where_the_number_of_rows_is_noise_nothing_is_predicted_and_no_bounds_are_advised(off: float) -> None:
+    """All rows in one cell, as noise may put them, and a number of rows that says little errors only by chance."""
+    columns = [Column.of("age", sf.Integers(0, 10_000)), Column.of("sex", sf.Categories(["f", "m"]))]
+    rows = {"age": np.full(1000, 70), "sex": np.zeros(1000, dtype=np.int64)}
+    levels = {column.name: column.levels(rows[column.name]) for column in columns}
+    judged = {"tables": [["age"], ["sex"], ["age", "sex"]], "misfits": [0.1, 0.1, 0.1], "scale": 1.0}
+    total = 100.0 * max(off, 1.0) if off < 10 else 2.0 * off
+    method = {"total": total, "judged": judged, "measured": [], "total_error": off, "column_noise": [0.1, 0.1]}
+    found = predicted(columns, levels, method, 0.95)
+    if off == 20.0:
+        assert set(found.columns.values()) == set(found.pairs.values()) == {1.0}
+        assert wasted(columns, rows, found) == {}
+    else:
+        assert found.within(("age",)) < 0.3
+        assert "age" in wasted(columns, rows, found)["bounds"]
+    assert "age" in wasted(columns, rows)["bounds"]
+
+
+@pytest.mark.parametrize(
+    "spend",
+    [sf.Pure(1e-300), sf.Pure(1e-14), sf.Pure(1e-12), sf.Concentrated(1e-28), sf.Concentrated(1e-200), sf.Pure(5e-324)],
+)
+@pytest.mark.parametrize("asked", [{}, {"good_for": "smooth"}, {"workload": [sf.count().where("x > 3")]}, {"rows": 9}])
+def test_a_spend_that_is_next_to_nothing_is_refused_before_it_is_charged(
+    spend: Any, asked: Any, tmp_path: Path
+) -> None:
+    columns = {name: sf.Integers(0, 10) for name in "xyz"}
+    table = sf.read(pd.DataFrame({name: [1, 2, 3] for name in columns}), schema=columns, dataset="small")
+    budget = sf.Pure(1.0) if isinstance(spend, sf.Pure) else sf.Concentrated(1.0)
+    session = sf.Session(table, budget=budget, ledger=tmp_path / "small.ledger")
+    with pytest.raises(UnsupportedQuery, match="spend more"):
+        session.synthesize(spend=spend, **asked)
+    assert [entry.kind for entry in session.ledger.entries()] == ["open"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sfumato.markup import Markup, filled, joined
 from sfumato.visible import visible
 
-__all__ = ["Card", "Printed", "Shown", "counted"]
+__all__ = ["Card", "Printed", "Shown", "counted", "listed"]
 
 WIDTH = 13  # of the names of facts
 STYLE = "text-align:{side};padding:1px 10px 1px 0;vertical-align:top"
@@ -21,6 +21,15 @@ def counted(number: int, thing: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 24) -> str:
+    """The names, of very many the first and how many more there are.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d"], most=2)
+    ('a, b', 'a, b and 2 more')
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 @dataclass(frozen=True, slots=True)

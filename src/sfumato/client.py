@@ -19,7 +19,8 @@ from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandl
 from sfumato import arguments, errors
 from sfumato.cards import Card, Shown
 from sfumato.errors import EngineError, LedgerError, ParameterError, SfumatoError
-from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.privacy.spending import amount_in, guarantee_like, kind_in
 from sfumato.progress import shown, tell
 from sfumato.queries import Query

@@ -9,7 +9,19 @@ from statistics import NormalDist
 
 from sfumato.errors import ParameterError
 
-__all__ = ["ceil_float", "exact", "floor_float", "normal_point", "round_down", "round_up", "shown_down", "shown_up"]
+__all__ = [
+    "PI",
+    "ceil_float",
+    "exact",
+    "floor_float",
+    "normal_point",
+    "round_down",
+    "round_up",
+    "shown_down",
+    "shown_up",
+]
+
+PI = Fraction(355, 113)  # above pi, by less than a ten-millionth of it
 
 
 def round_up(value: float, steps: int = 1) -> float:

@@ -31,6 +31,7 @@ from sfumato.planner import Calibrates
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.privacy.spending import guarantee_like
+from sfumato.processors import alone
 from sfumato.progress import shown, stage
 from sfumato.publishing import Publisher
 from sfumato.queries import Query
@@ -327,6 +328,8 @@ class Session(Publisher):
         keep: Sequence[str] | None = None,
         person: Sequence[str] | None = None,
         workload: Sequence[Query] | None = None,
+        cuts: Sequence[str] | None = None,
+        triples: bool = False,
         name: str | None = None,
     ) -> SyntheticTable:
         """`release(synthetic(columns, rows=rows, ...))`: invented rows, drawn from a private model."""
@@ -339,12 +342,14 @@ class Session(Publisher):
             keep=keep,
             person=person,
             workload=workload,
+            cuts=cuts,
+            triples=triples,
         )
         return self.release(query, spend=spend, name=name)  # type: ignore[return-value]
 
     def _answer(self, settled: Order, provenance: Provenance) -> Published:
         mechanism = settled.mechanism
-        with shown():
+        with shown(), alone():
             output = mechanism.release(mechanism.take(self._table.under(settled.question.schema)), self._rng)
         return _publication(settled, output, provenance)
 

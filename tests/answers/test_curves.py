@@ -57,6 +57,15 @@ def random_points(reading, count, seed=1):
     return np.random.default_rng(seed).uniform(low, high, (count, len(low)))
 
 
+@pytest.mark.parametrize("reading", [*READINGS, Expansion((Fourier(0.0, 4.0, ()),)), Expansion((LINE, LINE), 1.0)])
+def test_mean_squares_are_those_of_the_paths_on_their_grid(reading):
+    on_grid = (reading.paths(np.eye(reading.size)) ** 2).mean(axis=1)
+    assert reading.squares == pytest.approx(on_grid, rel=1e-12)
+    curve = curve_of(reading, noise=RoundedNormal(10.0))
+    noisy = (reading.paths(np.diag(curve.units)) ** 2).sum(axis=0).mean() * curve.noise.variance
+    assert curve.deviation() == pytest.approx(math.sqrt(noisy), rel=1e-12)
+
+
 # bands: as often as they say, and not much oftener
 @named
 @pytest.mark.parametrize("law", [*LAWS, None], ids=["normal", "laplace", "ball"])

@@ -25,6 +25,7 @@ from reference import answer, counted, position
 from sfumato.auditing import Target
 from sfumato.mechanisms import (
     CountedKeys,
+    CutSynthesis,
     DiscoveredKeys,
     FiniteChannel,
     JoinedSynthesis,
@@ -38,6 +39,7 @@ from sfumato.mechanisms import (
     RandomizedResponse,
     Sanitization,
     SmallDatabase,
+    TextSynthesis,
     Trigonometric,
     WorkloadSynthesis,
 )
@@ -183,6 +185,40 @@ class Whole(Tabled):
             taken = SecretView(Rows(list(taken.batches())), taken.columns)
             self.remembered[repr([type(data).__name__, *data])] = taken
         return taken
+
+
+@dataclass
+class Worded(Whole):
+    """As above with a column of texts, which the mechanism asks for before it asks for rows."""
+
+    def exact(self, data: Any) -> Any:
+        """What the mechanism takes; all that it asks for is remembered."""
+        known = repr([type(data).__name__, *data]) in self.remembered
+        taken = super(Whole, self).exact(data)
+        if not known:
+            taken = SecretView(Heard(taken.table), taken.columns)
+            self.remembered[repr([type(data).__name__, *data])] = taken
+        return taken
+
+
+@dataclass
+class Heard:
+    """An engine's table; asked the same twice it answers from memory."""
+
+    table: Any
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def answer(self, statistic: Any) -> Any:
+        """As the engine answers."""
+        if statistic not in self.known:
+            self.known[statistic] = self.table.answer(statistic)
+        return self.known[statistic]
+
+    def rows(self, columns: Any, where: Any = None, texts: Any = ()) -> Iterator[Any]:
+        """The batches."""
+        if texts not in self.known:
+            self.known[texts] = list(self.table.rows(columns, where, texts))
+        return iter(self.known[texts])
 
 
 @dataclass
@@ -394,6 +430,27 @@ def _whole_tables() -> Iterator[Target]:
     for found in made:
         name = f"discovered keys with their counts, {type(found).__name__}"
         yield Target(name, Whole(query, schema, found, feature=_keys), found.guarantee(), choices)
+    query = sf.synthetic(["x"], rows=2)
+    mechanism = TextSynthesis.calibrate(bind(query, schema), sf.Approximate(1.0, 0.1))
+    run = Worded(query, schema, mechanism, feature=_worded)
+    yield Target("synthetic x, TextSynthesis, whole table", run, mechanism.guarantee(), choices)
+    schema = sf.Schema({"x": sf.Integers(0, 300)})
+    query = sf.synthetic(["x"], rows=2, cuts=["x"])
+    mechanism = CutSynthesis.calibrate(bind(query, schema), sf.Pure(1.0))
+    choices = {"inputs": [(0,), (0,), (300,)], "records": [(0,), (300,), None], "generator": _words, "seed": 1}
+    run = Worded(query, schema, mechanism, feature=_placed)
+    yield Target("synthetic x, CutSynthesis, whole table", run, mechanism.guarantee(), choices)
+
+
+def _worded(made: Any) -> Any:
+    """The texts that were found, and how many rows hold each."""
+    found = [text for _, texts in made.found for text in texts]
+    return [*found, *map(str, np.bincount(1 + next(iter(made.rows.values())), minlength=2 + len(found)).tolist())]
+
+
+def _placed(made: Any) -> Any:
+    """The cuts that were found, and how many rows lie in the upper half."""
+    return [*(cut for _, cuts in made.found for cut in cuts), int((next(iter(made.rows.values())) > 150).sum())]
 
 
 def _first(made: Any) -> Any:

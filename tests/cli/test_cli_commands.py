@@ -387,3 +387,52 @@ def test_ledger_verify_states_the_true_total_of_a_ledger_with_a_disputed_release
     assert found["problems"] == []
     assert len(found["disputes"]) == 1
     assert found["true"]["epsilon"] > found["spent"]["epsilon"]
+
+
+TEXT_PLAN = """
+format = "sfumato-plan/2"
+
+[table]
+path = "notes.csv"
+unit = "row"
+
+[columns]
+age = { type = "interval", low = 0, high = 120, step = 1 }
+note = { type = "texts", longest = 30 }
+
+[budget]
+epsilon = 4.0
+delta = 1e-6
+
+[[release]]
+name = "everyone"
+query = "count"
+spend = { epsilon = 0.5 }
+"""
+
+
+def test_check_tells_of_lines_that_no_row_can_be_read_from(place, run):
+    """Told to the steward alone: no other command says how many there are."""
+    (place / "notes.csv").write_bytes(b'age,note\n30,"two\nlines"\n40,one\n50,caf\xe9\n' * 7)
+    (place / "notes.toml").write_text(TEXT_PLAN)
+    told = " ".join(run("check", "notes.toml").out.split())
+    assert "rows are missing as a whole" in told
+    assert "14 have a quote that is not closed" in told
+    assert "say quoted_lines = true under [table]" in told
+    assert "7 are not UTF-8" in told
+    told = json.loads(run("check", "notes.toml", "--json").out)["lines"]
+    assert told == {"rows": 21, "quotes": 14, "encoding": 7, "empty": 0}
+    for command in (["preview", "notes.toml"], ["publish", "notes.toml"]):
+        done = run(*command)
+        assert done.code == 0
+        assert "quote" not in done.out + done.err
+    (place / "notes.csv").write_text('age,note\n30,"two\nlines"\n40,one\n')
+    (place / "notes.toml").write_text(TEXT_PLAN.replace('unit = "row"', 'unit = "row"\nquoted_lines = true'))
+    assert "missing as a whole" not in run("check", "notes.toml").out
+    assert "lines" not in json.loads(run("check", "plan.toml", "--json").out)
+
+
+def test_a_draft_of_a_text_file_says_how_lines_are_read(place, run):
+    (place / "notes.csv").write_text("age,note\n30,x\n")
+    assert "# quoted_lines = true" in run("draft", "notes.csv", "--header").out
+    assert "quoted_lines" not in run("draft", "people.parquet").out

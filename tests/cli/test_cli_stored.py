@@ -95,6 +95,10 @@ def test_a_plan_with_whole_tables_in_its_batch_writes_lost_files_again_at_no_cos
     for suffix in ("parquet", "csv"):
         (place / f"out/releases/made.{suffix}").unlink()
     (place / "out/releases/perturbed.parquet").write_bytes(b"torn")
+    refused = run("publish", "plan.toml", "--out", "out")
+    assert (refused.code, "perturbed.parquet is there already" in refused.err) == (1, True)
+    assert "nothing was charged" in refused.err
+    (place / "out/releases/perturbed.parquet").unlink()
     assert "nothing was charged" in run("publish", "plan.toml", "--out", "out").out
     again = written(place)
     assert again.keys() == before.keys()

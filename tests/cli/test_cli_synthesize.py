@@ -5,13 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 
+import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
 from sfumato.ledger import Ledger
 from sfumato.mechanisms.synthetic.marginals import mechanism
+from sfumato.release.tables import METADATA
 
 
 def test_without_out_it_previews_for_free(place, run):
@@ -38,6 +42,57 @@ def test_with_out_it_publishes_once(place, run):
     assert json.loads(run("ledger", "show", ledger, "--json").out)["spent"]["epsilon"] == 2.0
 
 
+def test_texts_are_discovered_where_a_delta_is_given(place, run):
+    arguments = ["synthesize", "plan.toml", "--epsilon", 3, "--delta", 1e-6, "--column", "age", "--column", "city"]
+    assert "those of city are discovered first, for 0.3 of epsilon" in " ".join(run(*arguments).out.split())
+    done = run(*arguments, "--out", "made.parquet")
+    assert done.code == 0, done.err
+    made = sf.load(place / "made.parquet")
+    assert set(made.to_pandas()["city"].dropna()) <= {*made.method["texts"]["city"], "other"}
+    assert "texts found" in run("show", "made.parquet").out
+    assert run("ask", "made.parquet", "count", "--by", "city").code == 0
+    assert run("more", "made.parquet", "--rows", 7, "--out", "more.csv").code == 0
+    assert pyarrow.csv.read_csv(place / "more.csv").column_names == ["age", "city"]
+
+
+WIDE = "low = 0, high = 1000000, step = 1"
+
+
+def widened(place):
+    """The plan with ages in bounds that are far too wide; its part before the releases."""
+    text = (place / "plan.toml").read_text().replace("low = 0, high = 120, step = 1", WIDE)
+    assert WIDE in text
+    (place / "plan.toml").write_text(text)
+    return text.split("[[release]]")[0]
+
+
+def test_where_values_lie_is_found_where_cuts_are_named(place, run):
+    widened(place)
+    arguments = ["synthesize", "plan.toml", "--epsilon", 4, "--column", "age", "--column", "state"]
+    assert "or name the column in cuts=" in " ".join(run(*arguments).out.split())
+    cut = [*arguments, "--cuts", "age"]
+    assert "where values of age lie is found first, for 0.4 of epsilon" in " ".join(run(*cut).out.split())
+    assert run(*cut, "--out", "made.parquet").code == 0
+    made = sf.load(place / "made.parquet")
+    assert made.to_pandas()["age"].median() == pytest.approx(45, abs=15)
+    assert run("ask", "made.parquet", "count", "--by", "state").code == 0
+    assert run("more", "made.parquet", "--rows", 7, "--out", "more.csv").code == 0
+    refused = run(*arguments, "--cuts", "state")
+    assert refused.code == 1
+    assert "name some of age" in " ".join(refused.err.split())
+
+
+def test_a_plan_publishes_a_table_with_cuts(place, run):
+    entry = '[[release]]\nquery = "synthetic"\ncolumns = ["age"]\ncuts = ["age"]\nspend = { epsilon = 3.0 }\n'
+    (place / "plan.toml").write_text(widened(place) + entry)
+    assert "synthetic age" in " ".join(run("preview", "plan.toml").out.split())
+    assert run("publish", "plan.toml", "--out", "report").code == 0
+    tables = [sf.load(path) for path in (place / "report").rglob("*.parquet")]
+    assert [made.method["type"] for made in tables] == ["cut-synthesis"]
+    assert tables[0].to_pandas()["age"].median() == pytest.approx(45, abs=15)
+    assert run("ledger", "verify", next(place.glob("*.ledger"))).code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -45,8 +100,10 @@ def test_with_out_it_publishes_once(place, run):
         (["--delta", "1e-6"], "give how much privacy"),
         (["--epsilon", 1, "--rho", 1], "give how much privacy"),
         (["--epsilon", 1, "--out", "made.txt"], "--out must end in .parquet or .csv"),
-        (["--epsilon", 1], "'city' must hold numbers, dates, categories, sets or arrays"),
+        (["--epsilon", 1], "the texts of city are not public, and are discovered at a delta"),
         (["--epsilon", 1, "--column", "agee"], "did you mean 'age'"),
+        (["--epsilon", 1, "--weight", "age=2", "--weight", "age=3"], "--weight names 'age' twice"),
+        (["--epsilon", 1, "--target", "age", "--weight", "age=500"], "at most 250 may be given"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_charged(arguments, words, place, run):
@@ -108,7 +165,7 @@ def test_rules_are_kept_and_more_rows_are_drawn_for_nothing(place, run):
         refused = run(*arguments, *wrong)
         assert refused.code == 1
         assert words in refused.err
-    refused = run("more", "made.parquet", "--rows", 5, "--given", "age < 10", "--out", "more.csv")
+    refused = run("more", "made.parquet", "--rows", 5, "--given", "age < 10", "--out", "none.csv")
     assert refused.code == 1
     assert "0 are such" in " ".join(refused.err.split())
     assert run("more", "plan.toml", "--rows", 5, "--out", "more.csv").code == 1
@@ -260,22 +317,23 @@ def test_an_empty_workload_is_refused_in_plans_too(place, run):
 
 def test_a_file_that_cannot_be_replaced_whole_stays_as_it_was(place, run, monkeypatch):
     """A disk that fills up while the file is written: the table is stored, and no half of it lies there."""
-    (place / "made.csv").write_text("as it was")
-    columns = ["--epsilon", 1, "--column", "state", "--out", "made.csv"]
+    assert run("synthesize", "plan.toml", "--epsilon", 1, "--column", "age", "--out", "made.parquet").code == 0
+    before = (place / "made.parquet").read_bytes()
+    columns = ["--epsilon", 1, "--column", "state", "--out", "made.parquet"]
 
     def full(table, path):
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as filled:
-        filled.setattr("sfumato.release.tables.write_csv", full)
+        filled.setattr("sfumato.release.tables.TableRelease.save", full)
         done = run("synthesize", "plan.toml", *columns)
     assert done.code == 1
     assert "the same command again at no further cost" in " ".join(done.err.split())
-    assert (place / "made.csv").read_text() == "as it was"
+    assert (place / "made.parquet").read_bytes() == before
     assert not [name for name in left_behind(place) if name.startswith(".")]
     assert run("synthesize", "plan.toml", *columns).code == 0
-    assert (place / "made.csv").read_text().startswith('"state"')
+    assert sf.load(place / "made.parquet").rows.column_names == ["state"]
 
 
 KILLED = """
@@ -283,6 +341,7 @@ import os, signal, sys
 import sfumato.release.tables as tables
 from sfumato.cli import main
 from sfumato.mechanisms.synthetic.marginals import mechanism
+from sfumato.release.tables import METADATA
 
 def die(*given, **named):
     if sys.argv[1] == "writing":
@@ -300,11 +359,13 @@ main(sys.argv[2:])
 @pytest.mark.parametrize(("moment", "charges"), [("computing", 2), ("writing", 1)])
 def test_a_killed_command_leaves_a_charge_and_can_be_run_again(moment, charges, place, run):
     """Killed while it computes: the charge stands and nothing was released.  While it writes: the table is stored."""
-    (place / "made.parquet").write_bytes(b"before")
+    earlier = pa.table({"state": ["CA"]}).replace_schema_metadata({METADATA: b'{"provenance": {"dataset": "before"}}'})
+    pq.write_table(earlier, place / "made.parquet")
+    before = (place / "made.parquet").read_bytes()
     asked = ["synthesize", "plan.toml", "--epsilon", "1", "--column", "state", "--out", "made.parquet"]
     killed = subprocess.run([sys.executable, "-c", KILLED, moment, *asked], cwd=place, capture_output=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert (place / "made.parquet").read_bytes() == b"before"
+    assert (place / "made.parquet").read_bytes() == before
     kinds = [entry.kind for entry in Ledger.existing(place / "people.ledger").entries()]
     assert kinds == ["open", "charge", "release"][: 2 if moment == "computing" else 3]
     for draft in place.glob(".*.new.parquet"):
@@ -359,9 +420,20 @@ def test_a_saved_table_is_asked_for_nothing_and_shows_all_its_errors(place, run)
     made = sf.load(place / "made.parquet")
     asked = json.loads(run("ask", "made.parquet", "mean", "--column", "age", "--by", "state", "--json").out)
     assert asked["answers"] == made.ask(sf.mean("age").by("state")).table().to_pylist()
+    for query, parts, same in (
+        (
+            "quantiles",
+            ["--column", "age", "--probability", 0.25, "--probability", 0.5],
+            sf.quantiles("age", [0.25, 0.5]),
+        ),
+        ("share", ["--condition", "age >= 40"], sf.share("age >= 40")),
+    ):
+        asked = json.loads(run("ask", "made.parquet", query, *parts, "--json").out)
+        assert asked["answers"] == made.ask(same).table().to_pylist()
+    assert "correlation" in run("ask", "made.parquet", "correlation", "--column", "age").err
     shown = run("ask", "made.parquet", "count", "--where", "age >= 40", "--level", 0.5).out
     low, high = made.ask(sf.count().where("age >= 40")).interval(0.5)
-    for words in ("count where age >= 40", f"{low:,.6g}", f"{high:,.6g}", "cost nothing", "at 0.5"):
+    for words in ("count where age >= 40", f" {low:,.0f} ", f" {high:,.0f} ", "cost nothing", "at 0.5"):
         assert words in " ".join(shown.split())
     every = json.loads(run("show", "made.parquet", "--errors", "--json").out)["errors"]
     assert {tuple(row["columns"]) for row in every} == {("age",), ("state",), ("age", "state")}
@@ -424,3 +496,27 @@ def test_a_page_links_to_the_files_beside_it(place, run):
     page = (place / "report" / "report.html").read_text()
     [file] = (place / "report" / "releases").glob("*.parquet")
     assert f'<a href="releases/{file.name}">releases/{file.name}</a>' in page
+
+
+def test_files_that_are_there_and_folders_that_are_read_are_left_alone(place, run):
+    """More rows replace no file, and nothing is published among the files of a plan."""
+    arguments = ["--epsilon", 2, "--column", "age", "--column", "state"]
+    assert run("synthesize", "plan.toml", *arguments, "--out", "made.parquet").code == 0
+    (place / "real.csv").write_text("age,state\n30,CA\n")
+    refused = run("more", "made.parquet", "--rows", 5, "--out", "real.csv")
+    assert refused.code == 1
+    assert "is there already" in " ".join(refused.err.split())
+    assert (place / "real.csv").read_text() == "age,state\n30,CA\n"
+    months = place / "months"
+    months.mkdir()
+    pq.write_table(pa.table({"age": [30, 40], "state": ["CA", "NY"]}), months / "first.parquet")
+    plan = tomllib.loads((place / "plan.toml").read_text())
+    plan["table"] = {"path": "months", "dataset": "months", "unit": "row"}
+    plan["columns"] = {name: plan["columns"][name] for name in ("age", "state")}
+    plan["release"] = [{"name": "all", "query": "count", "spend": {"epsilon": 0.1}}]
+    (place / "months.json").write_text(json.dumps(plan))
+    refused = run("publish", "months.json", "--out", "months")
+    assert refused.code == 1, refused.out
+    assert "would replace or join what is read here" in " ".join(refused.err.split())
+    assert [path.name for path in months.iterdir()] == ["first.parquet"]
+    assert not list(place.glob("months*.ledger"))

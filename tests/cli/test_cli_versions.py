@@ -123,3 +123,47 @@ def test_sessions_name_releases_by_version_and_find_those_kept_without(tmp_path)
     assert session("d").order(sf.sum("x"), sf.Pure(1.0)).title == "sum of x, d"
     assert "3 versions (a, b, c)" in version_words(ledger.entries(), "c")
     assert version_words(ledger.entries(), None) is None
+
+
+# names that become paths: none leads out of its folder
+
+
+@pytest.mark.parametrize("version", ["../x", "..", ".", "/etc", "a/../../x", "a//b", "*", "..\\x", "C:/x", "s3://x"])
+@pytest.mark.parametrize("path", ["events-{version}.csv", "{version}/events.csv", "months/{version}.csv"])
+def test_a_version_leads_out_of_no_folder(path, version, monthly, run):
+    monthly.write_text(PLAN.replace("events-{version}.csv", path))
+    for command in (["preview"], ["check"], ["publish"], ["synthesize", "--epsilon", 1]):
+        done = run(command[0], monthly, *command[1:], "--version", version)
+        assert done.code == 1
+        assert "would lead out of its folder" in " ".join(done.err.split())
+    assert not list(monthly.parent.glob("**/*.ledger"))
+
+
+def test_a_version_may_name_folders_within(monthly):
+    monthly.write_text(PLAN.replace("events-{version}.csv", "{version}/events.csv"))
+    assert read_plan(monthly, "2026/10").table.path == monthly.parent / "2026" / "10" / "events.csv"
+
+
+def test_a_version_that_no_path_holds_makes_safe_names_of_files(monthly, run):
+    monthly.write_text(PLAN.replace("events-{version}.csv", "events-2026-10.csv"))
+    out = monthly.parent / "out"
+    for version in ("../x", "月" * 120):
+        done = run("publish", monthly, "--out", out, "--version", version)
+        assert done.code == 0, done.err
+    assert {file.parent for file in monthly.parent.glob("**/*") if file.is_file()} == {
+        monthly.parent, out, out / "releases"
+    }  # fmt: skip
+
+
+def test_a_dataset_leads_its_ledger_and_its_log_out_of_no_folder(monthly, run):
+    text = PLAN.replace('dataset = "sales"', 'dataset = "../sales"')
+    monthly.write_text(text)
+    done = run("preview", monthly, "--version", "2026-10")
+    assert done.code == 1
+    assert 'say path = "FILE" under [ledger]' in " ".join(done.err.split())
+    monthly.write_text(text + '\n[ledger]\npath = "sales.ledger"\n')
+    assert run("publish", monthly, "--version", "2026-10").code == 0
+    analyst = "\n[analysts.ann]\nbudget = { epsilon = 1.0 }\n"
+    monthly.write_text(text + '\n[ledger]\npath = "sales.ledger"\n' + analyst)
+    done = run("preview", monthly, "--version", "2026-10")
+    assert 'say audit = "FILE" under [service]' in " ".join(done.err.split())

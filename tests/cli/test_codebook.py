@@ -93,6 +93,7 @@ def test_an_empty_codebook_is_one_that_can_be_read(place, run):
     assert run("draft", "p.csv", "--template").code == 1
     done = run("draft", "p.csv", "--header", "--template", "--out", "empty.csv")
     assert done.code == 0, done.err
+    assert "sfumato draft p.csv --header --codebook empty.csv" in " ".join(done.out.split())
     text = (place / "empty.csv").read_text()
     assert text.startswith("column,type,low,high,")
     assert "Zanzibar" not in text

@@ -296,6 +296,21 @@ def test_tables_that_synthesis_counts_are_those_of_plain_python(opened, unit):
         assert {cell: int(count) for cell, count in np.ndenumerate(found) if count} == expected
 
 
+@pytest.mark.parametrize("unit", [sf.Row(), sf.Person("id", 2)], ids=["rows", "persons"])
+@pytest.mark.parametrize("known", [(), ("Rome",), ("", "Paris", "Rome"), (*map(str, range(99)), "Rome")])
+def test_texts_are_their_places_among_the_known_ones(opened, unit, known):
+    texts = ["Paris", "Rome", None, "Parisienne", "", " Rome", "none", "rome", "Rome\n", "99"]
+    held = pa.table({"id": list(range(10)), "k": texts})
+    table = sf.read(opened(held), schema=Schema({"k": sf.Texts(5, na=["none"])}, unit))
+    cut = [None if text in (None, "none") else text[:5] for text in texts]
+    places = [-1 if text is None else known.index(text) if text in known else len(known) for text in cut]
+    batches = table.rows(["k"], None, (("k", known),))
+    assert sorted(place for batch in batches for place in batch["k"].tolist()) == sorted(places)
+    if unit != sf.Row():
+        found = [batch["k"].tolist() for _, batch in table.persons(["k"], (("k", known),))]
+        assert [place for batch in found for place in batch] == places
+
+
 def test_streamed_rows_come_in_bounded_batches(opened):
     held = pa.table({"x": pa.array([float(i % 97) for i in range(150_000)])})
     batches = list(sf.read(opened(held), schema=Schema({"x": sf.Interval(0, 100, 1)})).rows(["x"]))

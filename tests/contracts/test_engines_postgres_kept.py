@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -16,6 +18,18 @@ pytestmark = pytest.mark.postgres
 COLUMNS = {"x": sf.Integers(0, 9)}
 KEPT = "SELECT count(*) FROM pg_class WHERE relpersistence = 't' AND relname LIKE 'sfumato_%'"
 WAITING = "SELECT pid FROM pg_stat_activity WHERE usename = 'reader' AND wait_event_type = 'Lock'"
+# A process of its own that asks two questions about persons: one, and when it is told to, one that needs more of them.
+ASKING = """
+import sys
+import sfumato as sf
+
+address, ledger = sys.argv[1:]
+people = sf.read(address, table="public.people", schema={"x": sf.Integers(0, 9)}, unit="id", rows=3, dataset="people")
+session = sf.Session(people, budget=sf.Pure(9.0), ledger=ledger)
+print("shown", session.release(sf.count(), spend=1.0).name, flush=True)
+sys.stdin.readline()
+print("shown", session.release(sf.mean("x"), spend=1.0).name, flush=True)
+"""
 END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader' AND pid <> {own}"
 
 
@@ -114,3 +128,33 @@ def test_a_connection_that_ends_midway_has_paid_and_a_retry_is_safe(people, serv
     session.release(count(), spend=1.0)
     kinds = [entry.kind for entry in Ledger.existing(tmp_path / "people.ledger").entries()]
     assert (kinds.count("charge"), kinds.count("release")) == (2, 1)
+
+
+def test_a_process_that_is_killed_midway_has_paid_and_leaves_nothing_on_the_server(people, tmp_path):
+    import psycopg
+
+    folder, ledger = os.environ["SFUMATO_POSTGRES"], tmp_path / "people.ledger"
+    command = [sys.executable, "-c", ASKING, f"postgresql://reader@/postgres?host={folder}", str(ledger)]
+
+    def entries():
+        found = Ledger.existing(ledger).entries()
+        return [[one.name for one in found if one.kind == kind] for kind in ("charge", "release")]
+
+    _, con = people
+    before = con.execute(KEPT).fetchall()
+    with psycopg.connect(host=folder, user="postgres") as locking:
+        asking = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert asking.stdout.readline() == "shown count\n"
+        assert con.execute(KEPT).fetchall() != before  # rows of persons lie on the server
+        locking.execute("LOCK TABLE people IN ACCESS EXCLUSIVE MODE")
+        asking.stdin.write("\n")
+        asking.stdin.flush()
+        until(con, WAITING, bool)  # charged, and in the middle
+        asking.kill()
+        assert asking.communicate()[0] == ""
+        until(con, KEPT, lambda rows: rows == before)  # though the statement could not end
+    assert entries() == [["count", "mean of x"], ["count"]]
+    again = subprocess.run(command, input="\n", capture_output=True, text=True, check=True)
+    assert again.stdout.splitlines() == ["shown count", "shown mean of x"]
+    assert entries() == [["count", "mean of x", "mean of x"], ["count", "mean of x"]]
+    until(con, KEPT, lambda rows: rows == before)

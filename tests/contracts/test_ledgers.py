@@ -30,8 +30,9 @@ from sfumato.ledger.memory import MemoryLedger
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
 from sfumato.privacy.assumptions import assumed
+from sfumato.privacy.claims import to_record
 from sfumato.privacy.filters import UNIT
-from sfumato.privacy.guarantees import Approximate, Concentrated, Pure, to_record
+from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
 
 TERMS = {
     "dataset": "people-2024",

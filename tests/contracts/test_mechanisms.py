@@ -21,6 +21,7 @@ from sfumato.mechanisms import (
     Coefficients,
     ContinualCounting,
     CountedKeys,
+    CutSynthesis,
     DiscoveredKeys,
     DiscreteGaussian,
     EllipticGaussian,
@@ -53,12 +54,14 @@ from sfumato.mechanisms import (
     Strategy,
     SubspaceIteration,
     SumZero,
+    TextSynthesis,
     ThresholdDatabase,
     Trigonometric,
     TruncatedLaplace,
     Vector,
     WorkloadSynthesis,
 )
+from sfumato.mechanisms.synthetic.finding import Found
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis
 from sfumato.privacy.adjacency import AddRemove, Person, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, Pure
@@ -97,7 +100,7 @@ RANKS = [Ranks.counted(np.array([1, 4, 9]), np.array([3, 1, 5]))]
 SCORES = np.array([[5, 3, 0]])
 MIXED = Schema(
     {"x": Integers(0, 20, missing=0), "y": Integers(0, 9, missing=9), "z": Integers(0, 4, missing=1),
-     "c": Categories(["a", "b", "c"], other="c", missing="c"), "h": Subsets(["p", "q"], cap=1)},
+     "c": Categories(["a", "b", "c"], other="c", missing="c"), "h": Subsets(["p", "q"], cap=1), "w": Texts()},
     adjacency=Replace(), size=6,
 )  # fmt: skip
 SORTED = bind(count().by("c"), MIXED)
@@ -105,11 +108,14 @@ SIGNS = bind(sf.workload("c", [[1, 1, -1], [1, -1, 3]]), MIXED)
 ROWS = {
     "x": [3, 20, None, 7, 7, 1], "y": [0, 4, 9, 4, 2, 1], "z": [0, 1, 2, 3, 4, None],
     "c": ["a", "b", "b", None, "?", "a"], "h": [["p"], [], ["p", "q"], None, ["q"], ["z"]],
+    "w": ["one", "one", "two", None, "", "one"],
 }  # fmt: skip
 TABLE = sf.read(pa.table(ROWS), schema=MIXED)  # whole tables are made from an engine's own
 MADE = bind(sf.synthetic(["x", "c"]), MIXED)
 NUMBERS = bind(sf.synthetic(["x", "y", "z"], rows=8), MIXED)
 QUERIES = [sf.count().where("x >= 4 and c == 'a'"), sf.mean("x").by("c")]
+CUT = bind(sf.synthetic(["x", "y", "c"], rows=8, cuts=["x", "y"]), MIXED)
+WORDS = bind(sf.synthetic(["x", "w"], rows=8), MIXED)
 ANSWERING = bind(sf.synthetic(["x", "c"], rows=8, workload=QUERIES), MIXED)
 JOINED = bind(sf.synthetic(["x", "y", "z", "c"], rows=8), dataclasses.replace(MIXED, adjacency=AddRemove(), size=None))
 VISITED = sf.read(
@@ -212,6 +218,10 @@ CASES = [
     (WorkloadSynthesis, ANSWERING, PURE, TABLE),
     (WorkloadSynthesis, ANSWERING, CONCENTRATED, TABLE),
     (WorkloadSynthesis, ANSWERING, APPROXIMATE, TABLE),
+    (TextSynthesis, WORDS, APPROXIMATE, TABLE),
+    (CutSynthesis, CUT, PURE, TABLE),
+    (CutSynthesis, CUT, CONCENTRATED, TABLE),
+    (CutSynthesis, CUT, APPROXIMATE, TABLE),
     (Sanitization, RECORDS, PURE, TABLE),
     (Sanitization, RECORDS, APPROXIMATE, TABLE),
     (Trigonometric, CHEBYSHEV, PURE, TABLE),
@@ -234,7 +244,7 @@ def amounts(claim):
 
 def values(output):
     """Plain values, whatever a mechanism releases: numbers, keys with numbers, columns."""
-    if isinstance(output, Synthesis):
+    if isinstance(output, Synthesis | Found):
         return values(output.rows)
     if isinstance(output, dict):
         return {name: values(part) for name, part in output.items()}
@@ -251,6 +261,7 @@ def taken(mechanism, answer):
 def held(answer):
     """Plain values of a secret answer; of a view the rows in one order, since an engine gives them in any."""
     if isinstance(answer, SecretView):
+        answer = dataclasses.replace(answer, texts=(("w", ("one",)),) if "w" in answer.columns else ())
         batches = [{name: np.asarray(column).tolist() for name, column in batch.items()} for batch in answer.batches()]
         return sorted((row for batch in batches for row in zip(*batch.values(), strict=True)), key=repr)
     if isinstance(answer, Smoothing):

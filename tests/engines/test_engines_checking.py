@@ -110,6 +110,13 @@ def test_the_counts_are_those_of_plain_python_through_every_source(seed, tmp_pat
         assert used["city"] is None
 
 
+def test_labels_for_other_and_for_missing_values_are_used_where_rows_count_as_them():
+    labels = sf.Categories(["a", "b"], other="else", missing="none")
+    for values, used in ((["a", "b", "c", None], 1.0), (["a", "b", "c"], 0.75), (["a", "b"], 0.5)):
+        (column,) = sf.check(sf.read(pa.table({"x": values}), schema={"x": labels}, dataset="d")).columns
+        assert column.used == used
+
+
 def test_lists_and_curves_are_checked_too():
     held = pa.table({"h": [["go", "chess"], ["golf", None], None, []], "c": [[1.0, 2.0], [1.0], None, [3.0, 4.0]]})
     spaces = {"h": sf.Subsets(["go", "chess"], cap=1), "c": sf.Curves((0, 1), 0, 9, 1)}

@@ -238,3 +238,27 @@ def test_what_a_killed_process_was_writing_is_removed(months, tmp_path):
     os.utime(draft, (LONG_AGO, LONG_AGO))
     opened(months, tmp_path / "kept")
     assert not draft.exists()
+
+
+def test_a_new_version_of_the_table_reads_no_file_that_was_counted_before(months, tmp_path, monkeypatch):
+    asked, kept = statistics(), tmp_path / "kept"
+
+    def version(name):
+        return sf.read(list(map(str, months)), schema=sf.Schema(COLUMNS, dataset="visits", version=name), keep=kept)
+
+    first = version("2026-01")
+    expected, held = [first.answer(one) for one in asked], sorted(kept.iterdir())
+    read, second = files_read(monkeypatch), version("2026-02")
+    assert all(same(one, second.answer(one), true) for one, true in zip(asked, expected, strict=True))
+    assert read == []
+    assert sorted(kept.iterdir()) == held
+
+
+@pytest.mark.parametrize("place", [".", "kept", "month=1/kept"])
+def test_what_is_kept_lies_outside_the_folder_of_the_table(tmp_path, place):
+    """Its files would be taken for those of the table the next time, and refused."""
+    (tmp_path / "people" / "month=1").mkdir(parents=True, mode=0o700)
+    pq.write_table(pa.table({"age": [1.0]}), tmp_path / "people" / "month=1" / "a.parquet")
+    with pytest.raises(SchemaError, match="lies in the folder of the table; name a folder elsewhere"):
+        sf.read(tmp_path / "people", schema={"age": sf.Integers(0, 9)}, keep=tmp_path / "people" / place)
+    assert [path.name for path in (tmp_path / "people").rglob("*")] == ["month=1", "a.parquet"]

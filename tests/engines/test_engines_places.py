@@ -1,9 +1,12 @@
 """Which files a source names: folders with partitions, names with strange characters, lists, object stores."""
 
+import builtins
 import datetime
 import os
 from urllib.parse import quote
 
+import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -12,6 +15,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines import column_types
+from sfumato.engines.files import seen_from_here
 from sfumato.errors import SchemaError
 from sfumato.queries import bind, count, sum
 from sfumato.queries.aggregation import Distinct
@@ -94,7 +98,7 @@ def test_folders_that_are_no_table_are_refused(folder, tmp_path):
     with pytest.raises(SchemaError, match="folders of different columns"):
         totals(folder, AGE)
     (folder / "notes.csv").touch()
-    with pytest.raises(SchemaError, match="not Parquet, whose rows would be left out"):
+    with pytest.raises(SchemaError, match=r"not Parquet, such as notes\.csv, whose rows would be left out"):
         totals(folder, AGE)
     (tmp_path / "empty").mkdir()
     with pytest.raises(SchemaError, match="holds no Parquet file"):
@@ -123,6 +127,68 @@ def test_a_star_alone_is_special_and_in_every_part_of_a_path(tmp_path):
         totals(tmp_path / "y*", AGE)
     with pytest.raises(SchemaError, match="there is no file"):
         totals(tmp_path / "y[1]" / "m?" / "a.parquet", AGE)
+
+
+def test_what_a_writer_left_is_matched_only_by_its_own_name(tmp_path):
+    """As in a folder: hidden files, and those that begin with _, are no data; a pattern that begins so means them."""
+    for name in ("a", "_b", ".c"):
+        (tmp_path / f"{name}d").mkdir()
+        pq.write_table(ROWS.slice(0, 1), tmp_path / f"{name}.parquet")
+        pq.write_table(ROWS.slice(0, 1), tmp_path / f"{name}d" / "x.parquet")
+    for pattern in ("*.parquet", "*/*.parquet", "_*.parquet", ".c*/x.parquet"):
+        assert totals(tmp_path / pattern, AGE, count()) == [[1]]
+    with pytest.raises(SchemaError, match=r"\*\* stands for no folders here; name the folder"):
+        totals(tmp_path / "**" / "*.parquet", AGE, count())
+
+
+@pytest.mark.parametrize("target", ["gone.parquet", "b.parquet"], ids=["dangling", "a loop"])
+def test_links_that_lead_nowhere_are_refused_and_not_left_out(tmp_path, target):
+    pq.write_table(ROWS, tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").symlink_to(tmp_path / target)
+    for source in (tmp_path, tmp_path / "*.parquet", tmp_path / "b*.parquet"):
+        with pytest.raises(SchemaError, match=r"b\.parquet is a link that leads nowhere"):
+            totals(source, AGE, count())
+        with pytest.raises(SchemaError, match="leads nowhere"):
+            seen_from_here(source)
+    with pytest.raises(SchemaError, match=r"there is no file .*b\.parquet|leads nowhere"):
+        totals(tmp_path / "b.parquet", AGE, count())
+
+
+def test_of_many_files_the_one_that_is_damaged_is_named(tmp_path):
+    for place in range(5):
+        pq.write_table(ROWS, tmp_path / f"{place}.parquet")
+    (tmp_path / "3.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(SchemaError, match=r"3\.parquet, number 4 of .* cannot be read as a \.parquet file"):
+        totals(tmp_path, AGE, count())
+
+
+def test_a_home_is_not_looked_up_and_the_error_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    pq.write_table(ROWS, "~.parquet")
+    pq.write_table(ROWS.slice(0, 1), "home.parquet")  # what an engine makes of the first
+    assert totals("~.parquet", AGE, count()) == [[5]]
+    with duckdb.connect(tmp_path / "~.duckdb") as connection:
+        connection.execute("CREATE TABLE held AS SELECT * FROM 'home.parquet'")
+    assert totals("~.duckdb", AGE, count()) == [[1]]
+    with pytest.raises(SchemaError, match="in which ~ stands for no folder"):
+        totals("~/a.parquet", AGE, count())
+    (tmp_path / "~/part").mkdir(parents=True)
+    (tmp_path / "home/part").mkdir(parents=True)
+    pq.write_table(ROWS, tmp_path / "~/part/a.parquet")
+    assert totals("~", AGE, count()) == totals("~/part/a.parquet", AGE, count()) == [[5]]
+    pq.write_table(ROWS.slice(0, 1), tmp_path / "home/part/a.parquet")  # what Arrow makes of it
+    assert totals("~", AGE, count()) == totals("~/part/*.parquet", AGE, count()) == [[5]]
+
+
+@pytest.mark.parametrize("low", [-5, 3, -(2**40)])
+@pytest.mark.parametrize("kind", [pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.int8(), pa.int16(), pa.int64()])
+def test_whole_numbers_of_every_type_are_taken_into_bounds_of_either_sign(tmp_path, kind, low):
+    values = [0, 1, 4, 100, 127, None]
+    pq.write_table(pa.table({"x": pa.array(values, kind)}), tmp_path / "x.parquet")
+    held = [min(max(value, low), 120) - low for value in values if value is not None]
+    for source in (tmp_path / "x.parquet", pq.read_table(tmp_path / "x.parquet").to_pandas(types_mapper=pd.ArrowDtype)):
+        assert totals(source, {"x": sf.Integers(low, 120)}, sum("x")) == [[builtins.sum(held)]]
 
 
 def test_several_text_files_are_one_table(tmp_path):

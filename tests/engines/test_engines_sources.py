@@ -258,5 +258,16 @@ def test_files_that_differ_are_refused_by_the_columns_that_do(tmp_path):
         (FRAME.select(["id", "age"]), "their order"),
     ]:
         pq.write_table(other, tmp_path / "b.parquet")
-        with pytest.raises(SchemaError, match=f"a.parquet and .*b.parquet do not hold the same columns.*: {words}"):
+        with pytest.raises(
+            SchemaError, match=f"a.parquet and b.parquet, .* number 2 .* do not hold the same .*: {words}"
+        ):
             sf.read(tmp_path, schema=AGE, dataset="months")
+
+
+def test_files_that_differ_are_named_without_the_values_in_their_paths(tmp_path):
+    for name, ages in (("someone", [1]), ("somebody", ["1"])):
+        (tmp_path / f"name={name}").mkdir()
+        pq.write_table(pa.table({"age": ages}), tmp_path / f"name={name}" / "p.parquet")
+    with pytest.raises(SchemaError, match=r"p\.parquet and p\.parquet, .* number 2 by their paths") as refused:
+        sf.read(tmp_path, schema=AGE, dataset="people")
+    assert "some" not in str(refused.value)

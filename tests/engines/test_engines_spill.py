@@ -6,10 +6,12 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
+from sfumato.engines import spill
 from sfumato.engines.spill import PREFIX, private_folder, spilling
 from sfumato.errors import ParameterError
 
@@ -94,3 +96,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_s_is
     assert kept.exists()
     living.communicate("\n", timeout=60)
     assert not kept.exists()
+
+
+def test_folders_of_processes_killed_before_they_held_a_lock_are_removed_an_hour_later(tmp_path):
+    long_ago = time.time() - 2 * spill.LONG_AGO
+    for name, files in {"sfumato-a": ["new"], "sfumato-b": [], "sfumato-young": ["new"], "sfumato-mine": ["x"]}.items():
+        (tmp_path / name).mkdir()
+        for file in files:
+            (tmp_path / name / file).touch()
+        if name != "sfumato-young":
+            os.utime(tmp_path / name, (long_ago, long_ago))
+    spill._sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sfumato-mine", "sfumato-young"]

@@ -171,3 +171,31 @@ def test_a_large_file_is_read_in_bounded_pieces(tmp_path, monkeypatch):
     table = sf.read(path, schema={"x": sf.Interval(0, 10, 1)}, adjacency="replace", size=400_000)
     assert len(table.schema.columns) == 1
     assert max(seen) < 2 * text.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("content", "quoted_lines", "counts"),
+    [
+        (b'a,b\n1,x\n2,"y"\n', False, (0, 0, 0)),
+        (b'a,b\n1,"x\ny"\n2,z\n', False, (2, 2, 0)),
+        (b'a,b\n1,"x\n\ny"\n2,z\n', False, (3, 2, 0, 1)),
+        (b'a,b\n1,"x\ny"\n2,z\n', True, (0, 0, 0)),
+        (b'a,b\n1,"x\n2,z\n3,z\n', True, (1, 1, 0)),
+        (b"a,b\n1,\xe9\n2,z\n3\n", False, (2, 0, 1)),
+        (b'a\n"x\ny"\n\xff\n', False, (2, 1, 1)),  # y" is a value
+        (b"a,b\n", False, (0, 0, 0)),
+        (b"a,b\r\n1,x\r\n\r\n2,y\r\n", False, (1, 0, 0, 1)),
+    ],
+)
+def test_rows_that_are_missing_for_how_lines_are_written_are_counted(content, quoted_lines, counts, tmp_path):
+    path = tmp_path / "held.csv"
+    path.write_bytes(content)
+    assert text.unread(path, ",", quoted_lines) == text.Unread(*counts)
+
+
+def test_unread_rows_are_counted_across_blocks(tmp_path, monkeypatch):
+    path = tmp_path / "held.csv"
+    path.write_bytes(b"a,b\n" + b'1,"x\ny"\n2,z\n3,\xff\n' * 40)
+    whole = text.unread(path, ",")
+    monkeypatch.setattr(text, "BLOCK", 7)
+    assert text.unread(path, ",") == whole == text.Unread(120, 80, 40)

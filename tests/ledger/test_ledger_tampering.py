@@ -14,7 +14,8 @@ from sfumato.errors import LedgerError
 from sfumato.ledger import Entry, Ledger
 from sfumato.ledger.database import SCHEMA
 from sfumato.privacy.adjacency import AddRemove, Row
-from sfumato.privacy.guarantees import Pure, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Pure
 from sfumato.records import canonical_ascii as canonical
 
 DIGEST = "d" * 64

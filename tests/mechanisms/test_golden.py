@@ -55,7 +55,7 @@ from sfumato.mechanisms.sanitized.nearest import Nearest
 from sfumato.mechanisms.sanitized.nearest_label import NearestLabel
 from sfumato.mechanisms.sanitized.numbers import Noised
 from sfumato.mechanisms.sanitized.sets import Flipped
-from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, NormalNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.net import CountingMatrix
 from sfumato.mechanisms.synthetic.persons.repeats import noisy_agreements
 from sfumato.mechanisms.synthetic.small_database import SmallDatabase
@@ -238,6 +238,7 @@ STREAMS = {
     "measurement-normal": measured("normal"),
     "marginals-pure": marginal(PureNoise(Reach(1, both=True)), 4.0),
     "marginals-concentrated": marginal(ConcentratedNoise(Reach(1, both=True)), 4.0),
+    "marginals-normal": marginal(NormalNoise(Reach(1, both=True)), 4.0),
     "person-counts-pure": marginal(PureNoise(Reach(12, both=False, units=12)), 48.0),
     "person-agreements-pure": agreeing(PureNoise),
     "person-agreements-concentrated": agreeing(ConcentratedNoise),
@@ -315,6 +316,7 @@ DIGESTS = {
     "measurement-normal": "65a0d59bedb5b891",
     "marginals-pure": "3c7c6c539104875e",
     "marginals-concentrated": "1df015b5d41a14e2",
+    "marginals-normal": "19f38c0ca162bc67",
     "person-counts-pure": "723fb459cb448c5d",
     "person-agreements-pure": "978446c5c02c3c33",
     "person-agreements-concentrated": "5981f289107149aa",

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
+import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.accounting.tradeoff import profile_of, tradeoff_from_profile, tradeoff_of
 from sfumato.errors import ParameterError
+from sfumato.privacy.claims import claim_from, guarantee_from, to_record
 from sfumato.privacy.gaussian import gaussian_delta
-from sfumato.privacy.guarantees import (
-    CLAIMS,
-    Approximate,
-    Concentrated,
-    GaussianPrivacy,
-    Pure,
-    Renyi,
-    claim_from,
-    guarantee_from,
-    to_record,
-)
+from sfumato.privacy.guarantees import CLAIMS, Approximate, Concentrated, GaussianPrivacy, Pure, Renyi
 from sfumato.report.privacy_curves import profile_chart, tradeoff_chart
 
 amounts = st.floats(0, 4)
@@ -142,3 +135,45 @@ def test_refuses_unknown_and_unspendable_records():
 
 def test_every_claim_has_a_name():
     assert list(CLAIMS) == ["pure", "approximate", "concentrated", "renyi", "gaussian"]
+
+
+# normal noise within a claim
+
+
+@given(epsilon=st.floats(0.0, 30.0), delta=st.floats(1e-12, 0.4))
+def test_normal_noise_within_a_claim_meets_it_and_a_little_more_does_not(epsilon: float, delta: float) -> None:
+    target = Approximate(epsilon, delta)
+    amount = target.normal_within()
+    assert amount >= target.concentrated_within()
+    assert target.at_normal(amount).implies(target)
+    assert GaussianPrivacy.of_normal(amount).implies(target)
+    assert not GaussianPrivacy.of_normal(amount * (1 + 1e-6)).implies(target)
+    assert GaussianPrivacy.of_normal(amount).normal_within() <= amount * (1 + 1e-12)
+
+
+@given(amount=st.floats(1e-9, 50.0))
+def test_the_mu_of_normal_noise_never_falls_short(amount: float) -> None:
+    assert Fraction(GaussianPrivacy.of_normal(amount).mu) ** 2 >= 2 * Fraction(amount)
+    assert Fraction(GaussianPrivacy(amount).normal_within()) <= Fraction(amount) ** 2 / 2
+    assert GaussianPrivacy(amount).at_normal(GaussianPrivacy(amount).normal_within()).implies(GaussianPrivacy(amount))
+    assert Concentrated(amount).normal_within() == Concentrated(amount).at_normal(amount).rho == amount
+    assert Pure(amount).normal_within() == Approximate(amount, 0.0).normal_within() == 0.0
+
+
+@pytest.mark.parametrize("mu", [1e-15, 1e-9, 1e-6, 1e-4, 0.0099, 0.01, 0.3, 5.0])
+def test_pure_claims_within_a_gaussian_one_are_within_it_to_the_last_digit(mu: float) -> None:
+    with mpmath.workdps(60):
+        half = mpmath.mpf(mu) / 2
+        exact = mpmath.log(mpmath.ncdf(half) / mpmath.ncdf(-half))
+        assert exact * (1 - mpmath.mpf(10) ** -5) <= GaussianPrivacy(mu).pure_within() <= exact
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(700.0, 1e-317), (1.0, 1e-320), (1.0, 1e-315), (0.0, 1e-310), (0, 0.9)])
+def test_deltas_next_to_none_are_never_understated(epsilon: float, delta: float) -> None:
+    target = Approximate(epsilon, delta)
+    amount = target.normal_within()
+    if amount:
+        with mpmath.workdps(60):
+            mu = mpmath.sqrt(2 * mpmath.mpf(amount))
+            tails = [mpmath.ncdf(side * mu / 2 - epsilon / mu) for side in (1, -1)]
+            assert tails[0] - mpmath.exp(epsilon) * tails[1] <= target.at_normal(amount).delta <= delta

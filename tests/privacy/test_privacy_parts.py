@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ParameterError
-from sfumato.privacy.guarantees import GUARANTEES, Approximate, Concentrated, Pure, Renyi, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import GUARANTEES, Approximate, Concentrated, Pure, Renyi
 from sfumato.privacy.parts import must_be_positive
 
 amounts = st.floats(1e-3, 5)

@@ -133,6 +133,45 @@ def test_sums_are_exact_however_many_rows():
     assert many.tolist() == [int(one) * 10**12 for one in question.features.sums(few)]
 
 
+def test_norms_are_those_of_the_very_integers_that_sums_add(monkeypatch):
+    from sfumato.queries.functions import features
+
+    axis = bind(sf.density("x", bandwidth=0.5), sf.Schema({"x": sf.Interval(0, 10, step=0.01)})).features
+    ones = np.array([axis.sums(row) for row in np.eye(axis.axes[0].count, dtype=np.int64)[::7]]).astype(float)
+    assert np.sqrt((ones**2).sum(axis=1)).max() <= axis.alone("l2") <= np.sqrt((ones**2).sum(axis=1)).max() * 1.001
+    assert np.abs(ones).sum(axis=1).max() <= axis.alone("l1") <= np.abs(ones).sum(axis=1).max() * 1.02
+    whole = features._norms.__wrapped__(axis.axes[0])
+    with monkeypatch.context() as everywhere:  # no point is left out
+        everywhere.setattr(features, "_foremost", lambda sampled: np.full(sampled.count, True))
+        assert features._norms.__wrapped__(axis.axes[0]) == whole
+    monkeypatch.setattr(features, "BLOCK", 1 << 11)  # several blocks
+    assert features._norms.__wrapped__(axis.axes[0]) == whole
+    assert axis.sums(np.ones(axis.axes[0].count, dtype=np.int64)).tolist() == (
+        axis.axes[0].matrix(np.arange(axis.axes[0].count))[:, 1:].sum(axis=0).tolist()
+    )
+
+
+@pytest.mark.parametrize("ask", [sf.density, sf.distribution])
+@pytest.mark.parametrize(
+    ("low", "width", "step", "bandwidth"),
+    [(0, 100, 0.002, 0.9), (0, 8, 1, 2), (-5_000_000, 10, 0.01, 0.1), (10**9, 1000, 1, 30), (3, 10, 0.0005, 0.05)],
+)
+def test_points_that_norms_leave_out_have_no_larger_one(monkeypatch, ask, low, width, step, bandwidth):
+    from sfumato.queries.functions import features
+
+    question = bind(ask("x", bandwidth=bandwidth), sf.Schema({"x": sf.Interval(low, low + width, step=step)}))
+    for shaped in (question, question.shaped("l1", 0)):
+        (axis,) = shaped.features.axes
+        monkeypatch.setattr(features, "BLOCK", axis.axis.size)  # one point a block, so that no other comes along
+        kept = features._norms.__wrapped__(axis)
+        sizes = np.abs(axis.matrix(np.arange(axis.count)))
+        assert kept.l1 == sizes.sum(axis=1).max() * features.UP
+        assert kept.linf == sizes.max()
+        assert kept.l2 == pytest.approx((sizes**2).sum(axis=1).max() * features.UP, rel=1e-14)
+        if step == 0.002:  # where numbers are far from the ends of a double's precision, few points are left
+            assert features._foremost(axis).sum() < axis.count / 100
+
+
 # release: through the session, and back from the file
 @pytest.mark.parametrize("spend", thinned(TARGETS, 1), ids=lambda spend: type(spend).__name__)
 def test_a_released_curve_covers_the_kernel_estimate_and_survives_saving(tmp_path, spend):

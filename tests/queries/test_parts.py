@@ -74,8 +74,8 @@ def test_columns_are_counted_with_their_parts_and_told_apart():
         encoded(sf.Schema({"h": sf.Subsets(list(range(63)), cap=2)}, dataset="many"), None)
     with pytest.raises(UnsupportedQuery, match=r"401 columns \(each item of a set and each entry of an array is one\)"):
         encoded(sf.Schema({"x": sf.Box(0, 1, shape=401, step=1)}, dataset="many"), None)
-    with pytest.raises(UnsupportedQuery, match=r"sf.keys\('name'\), declare them as Categories"):
-        encoded(sf.Schema({"name": sf.Texts(20)}, dataset="names"), None)
+    with pytest.raises(UnsupportedQuery, match="'curve' must hold numbers, dates, categories, texts, sets or arrays"):
+        encoded(sf.Schema({"curve": sf.Curves([0.0, 1.0], 0, 1)}, dataset="curves"), None)
 
 
 def test_a_table_of_sets_and_arrays_is_made_stored_and_read_again(tmp_path):

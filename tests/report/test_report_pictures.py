@@ -163,6 +163,15 @@ def test_the_gauge_shows_what_is_spent_and_left(session, releases):
     assert f"spent ε {session.ledger.spent().epsilon:g} of ε 40, both at delta 1e-5" in shown
 
 
+def test_of_delta_the_gauge_shows_what_charges_have_taken(tmp_path):
+    table = sf.read(pa.table({"job": ["a"] * 500}), schema={"job": sf.Texts()}, dataset="jobs")
+    session = sf.Session(table, budget=sf.Approximate(3.0, 1e-5), ledger=tmp_path / "l")
+    session.release(sf.keys("job"), spend=sf.Approximate(1.0, 1e-6))
+    assert session.ledger.remaining().delta > 8e-6
+    (said,) = re.findall(r"delta\s+(\S+) of 1e-5", texts(plot_budget(session.ledger)))
+    assert 0 < float(said) < 2e-6
+
+
 def test_more_than_two_keys_have_no_picture_but_a_table_in_the_report(session, tmp_path):
     query = sf.count().by("state", AGES, sf.bins("salary", 0, 50_000, 100_000))
     release = session.release(query, spend=sf.Pure(1.0), name="cube")

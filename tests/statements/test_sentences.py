@@ -89,7 +89,7 @@ PREDICTIONS = {  # "about" and "typical": guesses, and marked as such
     "local/choosing.py": 2,
     "release/comparison.py": 2,
     "release/prediction.py": 3,  # a title, where all are, and what they rest on; checked in tests/mechanisms/synthetic
-    "release/free_answers.py": 2,  # what an interval is, which tests/test_free_answers.py checks
+    "release/free_answers.py": 3,  # what an interval is, and why; tests/test_free_answers.py checks that
 }
 DESCRIPTIONS = ("local/protocols/", "auditing/")  # what a report holds, and what an auditor found
 

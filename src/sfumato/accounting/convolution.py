@@ -149,7 +149,7 @@ def _window(parts: Sequence[Part], tilt: float, center: float, deviation: float)
     bottom = sum(grid.first * count for grid, count in parts)
     total = sum((len(grid.masses) - 1) * count for grid, count in parts) + 1
     whole = 1 << max(4, (total - 1).bit_length())
-    reach = 6.2 * deviation
+    reach = max(6.2 * deviation, step)  # a tilt may leave a point all mass but what rounds to none
     while True:
         size = 1 << max(4, math.ceil(math.log2(2 * reach / step + 2)))
         if size >= whole:

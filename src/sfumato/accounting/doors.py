@@ -103,7 +103,7 @@ def calibrate(noise: str, target: Guarantee, sensitivity: float = 1.0, count: in
     if kind == "gaussian":
         if isinstance(target, Approximate) and target.delta > 0:
             return gaussian_sigma_for(count, sensitivity, target.epsilon, target.delta)
-        rho = positive("the rho that the target allows", target.concentrated_within())
+        rho = positive("the rho that the target allows", target.normal_within())
         return round_up(sensitivity * math.sqrt(count / (2 * rho)), 4)
     if isinstance(target, Approximate) and target.delta > 0:
         if kind == "laplace":

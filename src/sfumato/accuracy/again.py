@@ -14,7 +14,8 @@ from sfumato.errors import LedgerError, SfumatoError
 from sfumato.ledger import Known
 from sfumato.mechanisms import Mechanism
 from sfumato.numeric import round_up, shown_up
-from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from
+from sfumato.privacy.claims import guarantee_from
+from sfumato.privacy.guarantees import Guarantee, Pure
 from sfumato.queries import Question
 from sfumato.release.recognition import identity_within
 

@@ -27,8 +27,9 @@ from sfumato.ledger.rules import added
 from sfumato.ledger.terms import Terms
 from sfumato.numeric import exact, floor_float
 from sfumato.planner import options
+from sfumato.privacy.claims import to_record
 from sfumato.privacy.filters import Amounts, filter_for
-from sfumato.privacy.guarantees import GUARANTEES, Guarantee, to_record
+from sfumato.privacy.guarantees import GUARANTEES, Guarantee
 from sfumato.queries import Question
 
 __all__ = ["Claimant", "Curve", "Division", "Purse", "curve_of", "divide", "divided"]

@@ -12,7 +12,8 @@ from sfumato.answers.smooth_errors import SmoothErrors
 from sfumato.answers.statements import Accuracy, ErrorStatement, MeanError
 from sfumato.answers.targets import Target
 from sfumato.cards import Card, Shown
-from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["Effort", "Number", "Preview"]
 
@@ -97,8 +98,12 @@ class Preview(Shown):
             "relations": _relations(self.numbers),
             "measures": _measures(self.numbers),
             "rounds": _rounds(self.numbers),
+            "cells": _cells(self.numbers),
+            "cuts": _cuts(self.numbers),
+            "texts": _texts(self.numbers),
             "workload": _workload(self.numbers),
             "smooth": None if smooth is None else smooth.words(),
+            "split": _split(self.numbers),
         }
         return {name: text for name, text in told.items() if text is not None}
 
@@ -190,8 +195,20 @@ def _relations(numbers: Mapping[str, Number]) -> str | None:
             f"up to {numbers['pairs']:,} of {numbers['among']:,} pairs of columns; fewer where they turn out to be "
             "hardly related"
         )
+        if "triples" in numbers:
+            told += f", and of three columns up to {numbers['triples']}, where rows fill their cells"
     more = numbers.get("pairs_with_delta")
     return told if more is None else f"{told}; with a delta of 1e-6 up to {more:,} of {numbers['among']:,}"
+
+
+def _split(numbers: Mapping[str, Number]) -> str | None:
+    """What a pure budget of a table of numbers goes to; None of other tables."""
+    if "moments" not in numbers:
+        return None
+    return (
+        f"{numbers['moments']:.0%} of epsilon go to averages of smooth functions of all columns together; where "
+        "columns, pairs and what is asked of the rows matter more, good_for='marginals' leaves all of it to them"
+    )
 
 
 def _rounds(numbers: Mapping[str, Number]) -> str | None:
@@ -199,6 +216,40 @@ def _rounds(numbers: Mapping[str, Number]) -> str | None:
     if "rounded" not in numbers:
         return None
     return f"{numbers['rounded']}, the default step: where smaller values matter, declare a finer step=, which is free"
+
+
+def _cells(numbers: Mapping[str, Number]) -> str | None:
+    """How near values of numbers with wide bounds lie that are not told apart; None where none is so wide."""
+    if "wide" not in numbers:
+        return None
+    return (
+        f"values are told apart that differ by about so much: {numbers['wide']} of their size, or a hundredth of the "
+        "bounds; where all lie nearer together, the bounds waste most cells: declare narrower ones, or name the column "
+        "in cuts=, which finds where they lie for a tenth of the budget"
+    )
+
+
+def _cuts(numbers: Mapping[str, Number]) -> str | None:
+    """Of which columns is found where values lie, how nearly and at what price; None where of none."""
+    if "cuts" not in numbers:
+        return None
+    name = "rho" if "rho_of_cuts" in numbers else "epsilon"
+    return (
+        f"where values of {numbers['cuts']} lie is found first, for {numbers[f'{name}_of_cuts']:.3g} of {name}, by "
+        f"quantiles that are off by at most {numbers['off']:,.0f} rows at 95 %; cells are fine there and coarse "
+        "elsewhere, and the figures here suppose as many as the declared bounds have"
+    )
+
+
+def _texts(numbers: Mapping[str, Number]) -> str | None:
+    """Which texts are discovered, by how many holders and at what price; None where no column holds any."""
+    if "texts" not in numbers:
+        return None
+    return (
+        f"those of {numbers['texts']} are discovered first, for {numbers['epsilon_of_texts']:.3g} of epsilon: one that "
+        f"more than {numbers['holders']:,.0f} {numbers['holding']} hold is found at 95 %, and all others are made as "
+        "one public word (other=); the figures here suppose 20 found texts a column"
+    )
 
 
 def _workload(numbers: Mapping[str, Number]) -> str | None:

@@ -158,7 +158,7 @@ def _rows(question: Density, places: npt.NDArray[np.int64]) -> Floats:
     """The features of one record at each of the grid points, all but the constant."""
     out = np.ones((places.shape[1], 1))
     for axis, own in zip(question.features.axes, places, strict=True):
-        rows = np.concatenate([axis.matrix(int(place), int(place) + 1) for place in own]).astype(np.float64)
+        rows = axis.matrix(own)
         out = (out[:, :, None] * rows[:, None, :]).reshape(len(out), -1)
     return out[:, 1:]
 

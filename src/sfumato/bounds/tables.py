@@ -44,6 +44,10 @@ class Claimed(Protocol):
 def certify_synthetic(question: SyntheticRows, mechanism: Claimed) -> Verdict:
     """The floor under the tables of all pairs of columns (of single ones, if there is one) on the worst table."""
     claim, schema = mechanism.guarantee(), question.schema
+    if question.undiscovered:
+        return NoBoundKnown("how many texts there are is not public")
+    if question.uncut:
+        return NoBoundKnown("how many cells numbers have is found, and not public before")
     if question.parts:
         return NoBoundKnown("sets and arrays are several columns of levels, not all of which can stand in one row")
     sizes = [column.size for column in question.levels]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from sfumato.cli import failures
 from sfumato.cli import options as given
-from sfumato.cli.commands import command_for
+from sfumato.cli.commands import command_for, own_process
 from sfumato.cli.console import tolerant
 from sfumato.cli.ledgers import Json
 from sfumato.cli.options import Amounts, Columns, Delta, Epsilon, Persons, PlanFile, Rho, TableFile, TableName, Version
@@ -112,6 +111,9 @@ def synthesize(
     workload: Annotated[
         Path | None, typer.Option(help="A TOML or JSON file that lists queries to answer well: workload = [...].")
     ] = None,
+    triples: given.Triples = False,
+    cuts: given.Cuts = None,
+    weight: given.Weights = None,
     name: TableName = None,
     out: TableFile = None,
     version: Version = None,
@@ -120,7 +122,8 @@ def synthesize(
     """Make a synthetic table from a plan's table, ledger and budget; without --out show what it would cost."""
     from sfumato.cli.tables import synthesize as run
 
-    run(plan, (epsilon, delta, rho), columns, rows, good_for, target, keep, person, workload, out, json, name, version)
+    own = rows, good_for, target, keep, person, workload, cuts, triples, weight
+    run(plan, (epsilon, delta, rho), columns, *own, out, json, name, version)
 
 
 @app.command(epilog="Example: sfumato more synthetic.parquet --rows 5000 --given 'age >= 60' --out older.csv")
@@ -384,8 +387,8 @@ def estimate(
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     chosen = sys.argv[1:] if arguments is None else arguments
-    if arguments is None:  # a process of its own: what it imports stays, and holds no garbage to look for
-        gc.set_threshold(20_000, 20, 20)
+    if arguments is None:
+        own_process()
     tolerant()
     try:
         command_for(app, chosen)(args=chosen, prog_name="sfumato")

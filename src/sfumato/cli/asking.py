@@ -11,8 +11,10 @@ from sfumato.cli.interrupts import patient
 from sfumato.errors import ParameterError
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
-from sfumato.plans.outlook import must_be_chargeable, opened, standing
-from sfumato.privacy.guarantees import Guarantee, guarantee_of, to_record
+from sfumato.plans.outlook import must_be_chargeable, opened, standing, stored
+from sfumato.privacy.claims import guarantee_of, to_record
+from sfumato.privacy.guarantees import Guarantee
+from sfumato.release import Published
 from sfumato.report.answers import cost, left
 from sfumato.sql import Asked, asked, spends, tables_of
 from sfumato.visible import visible
@@ -69,20 +71,29 @@ def _released(
     plan: Plan, questions: tuple[Asked, ...], spend: Guarantee, parts: list[Guarantee], as_json: bool
 ) -> None:
     pairs = list(zip(questions, parts, strict=True))
+    kept = [stored(plan, one.query, part, one.name) for one, part in pairs]
+    made = [one for one in kept if one is not None]
+    if len(made) < len(pairs):
+        made = _made(plan, pairs, as_json)
+    remaining = standing(plan, spend).left
+    if as_json:
+        print_json({"releases": [one.to_record() for one in made], "remaining": to_record(remaining)})
+        return
+    console().print(answer_table(made))
+    for one in questions:
+        _say_notes(one)
+    say(f"left {left(remaining)}")
+
+
+def _made(plan: Plan, pairs: list[tuple[Asked, Guarantee]], as_json: bool) -> list[Published]:
+    """The answers, of which some must be charged and computed."""
     for one, part in pairs:
         must_be_chargeable(plan, one.query, part, one.name)
     session = opened(plan)
     if session.notice and not as_json:
         say(session.notice)
     with patient():
-        made = session.release_all([{"query": one.query, "spend": part, "name": one.name} for one, part in pairs])
-    if as_json:
-        print_json({"releases": [one.to_record() for one in made], "remaining": to_record(session.remaining)})
-        return
-    console().print(answer_table(made))
-    for one in questions:
-        _say_notes(one)
-    say(f"left {left(session.remaining)}")
+        return session.release_all([{"query": one.query, "spend": part, "name": one.name} for one, part in pairs])
 
 
 def _record(one: Asked) -> dict[str, Any]:

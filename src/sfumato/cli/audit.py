@@ -19,7 +19,8 @@ from sfumato.cli.neighbors import neighbors
 from sfumato.errors import ParameterError, SfumatoError, UnsupportedQuery
 from sfumato.plans import read_plan
 from sfumato.plans.outlook import outlook
-from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import Guarantee
 
 if TYPE_CHECKING:
     from sfumato.auditing.tabular import ArrowTable

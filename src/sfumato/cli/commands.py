@@ -1,18 +1,28 @@
 """Commands made of their functions: the one that is asked for, or all of them where help or none is.
 
-Making all of them takes longer than many of them take to run.
+Making all of them takes longer than many of them take to run; so do other things that a command can do without.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import gc
+import os
 from collections.abc import Callable, Sequence
 
 import typer
 from typer.main import get_command, get_command_name
 
-__all__ = ["command_for"]
+__all__ = ["command_for", "own_process"]
+
+
+def own_process() -> None:
+    """Settings of a process that runs one command: what it imports stays, and holds no garbage to look for; plugins
+    that other packages bring for pydantic are not looked for either, and see no plan.
+    """
+    gc.set_threshold(20_000, 20, 20)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")
 
 
 def command_for(app: typer.Typer, words: Sequence[str]) -> Callable[..., object]:

@@ -6,13 +6,13 @@ here, and nothing in it is read as markup.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Collection
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.records import indented
 from sfumato.storage import writing
 from sfumato.visible import visible
 
@@ -77,7 +77,7 @@ def complain(text: str) -> None:
 
 def print_json(value: object) -> None:
     """One JSON document on standard output, in ASCII, so that no terminal is steered by it."""
-    print(json.dumps(value, indent=2))
+    print(indented(value, 2))
 
 
 def tolerant() -> None:

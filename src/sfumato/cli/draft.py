@@ -35,8 +35,10 @@ format = "{format}"
 {version}unit = "{blank}"         # who is protected: "row", or {{ column = "...", rows = 1 }}, people with so many rows
 adjacency = "add-remove"     # or "replace"
 # size = 1000                # the public number of people or rows, for previews (required and exact under "replace")
-"""
+{quotes}"""
 
+QUOTES = """# quoted_lines = true        # where texts hold line breaks within quotes; otherwise every line is a row
+"""
 VERSION = """version = {version}          # the state of the data; for the next: sfumato publish THIS-FILE --version ...
 """
 DATE = re.compile(
@@ -98,7 +100,8 @@ def run(
         raise SchemaError(f"{out} exists already; choose another name, or remove it first")
     write_text(out, text)
     if empty:
-        say(f"wrote {out}: fill in what is public of each column, then: sfumato draft {place.words} --codebook {out}")
+        named = f"{place.words} --header" if header else place.words
+        say(f"wrote {out}: fill in what is public of each column, then: sfumato draft {named} --codebook {out}")
         return
     say(
         f"wrote {out} with {len(kinds)} columns; fill in each {BLANK!r}, then: sfumato check {out} "
@@ -122,6 +125,7 @@ def drafted(place: Place, kinds: dict[str, str], out: Path | None, said: Mapping
     ledger = BLANK if dataset == BLANK else f"{dataset}.ledger"
     head = HEAD.format(
         file=visible(named.name), blank=BLANK, hints=_hints(), format=FORMAT, dataset=_quoted(dataset),
+        quotes=QUOTES if place.file is not None and place.file.suffix.lower() in NAMES_ONLY else "",
         version="" if version is None else VERSION.format(version=_quoted(version)),
         place="".join(f"{name} = {_quoted(str(part))}\n" for name, part in parts.items()),
     )  # fmt: skip

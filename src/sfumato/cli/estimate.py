@@ -9,11 +9,12 @@ from typing import Any
 from sfumato.cards import counted
 from sfumato.cli.collect import opened
 from sfumato.cli.console import console, print_json, say, table
+from sfumato.cli.sparing import must_be_apart
 from sfumato.errors import ParameterError, ReportError
 from sfumato.local.collection.estimates import Estimate, limits_in_words
 from sfumato.local.collection.series import Difference, Series
 from sfumato.local.questions.limits import checked_level
-from sfumato.privacy.guarantees import to_record
+from sfumato.privacy.claims import to_record
 from sfumato.report.answers import decimals, spaced
 from sfumato.storage import writing
 from sfumato.visible import visible
@@ -75,6 +76,9 @@ def _over_rounds(declaration: Path, options: Options, as_json: bool) -> None:
 def run(declaration: Path, options: Options, as_json: bool) -> None:
     """Estimate, write what was asked for, and show it."""
     checked_level(options.level)
+    for written in (options.out, options.plot):
+        if written is not None:
+            must_be_apart(written, declaration, options.journal)
     if options.series or options.against is not None:
         _over_rounds(declaration, options, as_json)
         return

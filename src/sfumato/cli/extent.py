@@ -14,7 +14,8 @@ from sfumato.errors import SchemaError, UnsupportedQuery
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
 from sfumato.plans.outlook import must_be_chargeable, opened
-from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query
 from sfumato.queries.extent import extent
 from sfumato.spaces import numeric

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from sfumato.cli.console import console, print_json, say, table, write_text
 from sfumato.cli.failures import LedgerDoesNotVerify
-from sfumato.errors import LedgerError
+from sfumato.cli.sparing import must_be_apart
+from sfumato.errors import LedgerError, ParameterError
 from sfumato.ledger import Entry, Ledger, LedgerLike
 from sfumato.ledger.copying import copied, written_off
 from sfumato.ledger.names import resting
 from sfumato.ledger.opening import opened
 from sfumato.ledger.protocol import spent_words
 from sfumato.plans import read_plan
-from sfumato.privacy.guarantees import guarantee_from, guarantee_of, to_record
+from sfumato.privacy.claims import guarantee_from, guarantee_of, to_record
 from sfumato.records import readable
 from sfumato.release.verification import verify as check
 from sfumato.report.answers import cost, left
@@ -74,11 +76,27 @@ def export(path: Path, out: Path | None, as_json: bool) -> None:
     if out is None:
         print_json(entries)
         return
+    place = _place(path)
+    must_be_apart(out, path, place if isinstance(place, Path) else None)
+    _must_be_export(out)
     write_text(out, readable(entries))
     if as_json:
         print_json({"file": str(out), "entries": len(entries)})
     else:
         say(f"wrote {len(entries)} entries to {out}")
+
+
+def _must_be_export(out: Path) -> None:
+    """Refuse to replace a file that is there, unless it holds the entries of a ledger."""
+    try:
+        held = [] if not out.exists() or not out.stat().st_size else json.loads(out.read_bytes())
+        ours = all({"sequence", "hash"} <= dict(one).keys() for one in list(held))
+    except (OSError, ValueError, TypeError, RecursionError):
+        ours = False
+    if not ours:
+        raise ParameterError(
+            f"--out: {out} is there already, and is no export of a ledger; choose another file, or remove it first"
+        )
 
 
 def backup(path: Path, copy: Path, as_json: bool) -> None:

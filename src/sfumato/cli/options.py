@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Amounts", "Codebook", "Columns", "Connection", "Delta", "Epsilon", "Persons", "PlanFile", "Rho", "SourceFile",
-    "TableFile", "TableName", "Version",
+    "Amounts", "Codebook", "Columns", "Connection", "Cuts", "Delta", "Epsilon", "Persons", "PlanFile", "Rho",
+    "SourceFile", "TableFile", "TableName", "Triples", "Version", "Weights",
 ]  # fmt: skip
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, TOML or JSON.", show_default=False)]
@@ -39,6 +39,17 @@ Persons = Annotated[
     typer.Option(
         "--person", help="A column that is the same in all rows of a person, which come together then; '' if none is."
     ),
+]
+Cuts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cuts", help="A column in far too wide bounds: where its values lie is found first; repeat for more."
+    ),
+]
+Triples = Annotated[bool, typer.Option("--triples", help="Measure relations of three columns, too, where rows allow.")]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option("--weight", help="How much relations to a column matter, such as income=3; repeat for more."),
 ]
 TableFile = Annotated[Path | None, typer.Option(help="A .parquet or .csv file; without it, a free preview.")]
 TableName = Annotated[

@@ -15,7 +15,7 @@ from sfumato.orders import Order, Preview, previewed
 from sfumato.plans import Plan, read_plan
 from sfumato.plans.joint import part_previews
 from sfumato.plans.outlook import Outlook, fit, outlook, settled
-from sfumato.privacy.guarantees import to_record
+from sfumato.privacy.claims import to_record
 from sfumato.report.answers import cost
 
 __all__ = ["run"]

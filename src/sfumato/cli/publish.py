@@ -11,12 +11,13 @@ from sfumato.cli.answers import answer_table
 from sfumato.cli.console import console, print_json, progress_bar, say
 from sfumato.cli.failures import Interrupted
 from sfumato.cli.interrupts import patient
+from sfumato.cli.sparing import must_spare
 from sfumato.ledger.names import version_words
 from sfumato.ledger.protocol import spent_words
 from sfumato.plans import Plan, read_plan
 from sfumato.plans.execution import KEPT, Carried, carried_out, must_be_directory
 from sfumato.plans.outlook import Outlook, fit, must_know, outlook
-from sfumato.privacy.guarantees import to_record
+from sfumato.privacy.claims import to_record
 from sfumato.release import Published
 from sfumato.report.about import About, page_for
 from sfumato.report.answers import cost, left
@@ -30,6 +31,7 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
     plan = read_plan(path, version)
     directory = out if out is not None else plan.path.with_name(f"{plan.path.stem}-report")
     must_be_directory(directory)
+    must_spare(plan, directory / "report.html", directory / "releases/any.json", directory / "releases/any.parquet")
     seen = outlook(plan)
     plan = seen.plan
     fit(plan, seen)

@@ -23,16 +23,20 @@ def ask(
             show_default=False,
         ),
     ],
-    column: Annotated[str | None, typer.Option(help="The column that the query is about.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="The column that the query is about; of two, both.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="A column to group by; repeat for more.")] = None,
     where: Annotated[str | None, typer.Option(help="A condition, such as 'age >= 60'.")] = None,
+    condition: Annotated[str | None, typer.Option(help="Of a share: the condition that it is the share of.")] = None,
+    probability: Annotated[list[float] | None, typer.Option(help="Of quantiles: which; repeat for more.")] = None,
     level: Annotated[float, typer.Option(help="The probability of the interval.")] = 0.95,
     json: Json = False,
 ) -> None:
     """Ask a synthetic table, free: what its rows answer, with an interval for the real table's answer."""
     from sfumato.cli.ask import run
 
-    run(table, query, column, by, where, level, json)
+    about = {"columns": column} if column and len(column) > 1 else {"column": column and column[0]}
+    parts = {"query": query, **about, "by": by, "where": where, "condition": condition, "probabilities": probability}
+    run(table, {name: part for name, part in parts.items() if part}, level, json)
 
 
 def sql(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import cast
 
@@ -15,15 +13,19 @@ from sfumato.answers.frames import write_csv
 from sfumato.cards import counted
 from sfumato.cli.console import print_json, say
 from sfumato.cli.interrupts import patient
+from sfumato.cli.sparing import must_be_apart, must_spare
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.ledger.rules import lacking
 from sfumato.orders import preview
 from sfumato.plans import Plan, read_plan
-from sfumato.plans.outlook import Standing, must_be_chargeable, must_know, opened, standing
+from sfumato.plans.outlook import Standing, must_be_chargeable, must_know, opened, standing, stored
+from sfumato.plans.ownership import must_be_ours
 from sfumato.plans.plan import read_document
-from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.progress import listening, shown
 from sfumato.queries import Query
+from sfumato.release import Published
 from sfumato.release.archive import load
 from sfumato.release.folders import must_be_new
 from sfumato.release.synthetic import SyntheticTable
@@ -47,6 +49,9 @@ def synthesize(
     keep: list[str] | None,
     person: list[str] | None,
     workload: Path | None,
+    cuts: list[str] | None,
+    triples: bool,
+    weight: list[str] | None,
     out: Path | None,
     as_json: bool,
     name: str | None = None,
@@ -57,8 +62,27 @@ def synthesize(
 
     asked = None if workload is None else _queries(workload)
     own = None if person is None else [name for name in person if name]  # --person "" names none
-    query = synthetic(columns, rows=rows, good_for=good_for, target=target, keep=keep, person=own, workload=asked)
+    query = synthetic(
+        columns, rows=rows, good_for=good_for, target=target, weights=_weights(weight), keep=keep, person=own,
+        workload=asked, cuts=cuts, triples=triples,
+    )  # fmt: skip
     _run(_plan(path, out, version), query, _spend(*amounts), out, as_json, name)
+
+
+def _weights(given: list[str] | None) -> dict[str, float] | None:
+    """Weights by name, from `name=number`."""
+    found: dict[str, float] = {}
+    for text in given or ():
+        name, equals, number = text.rpartition("=")
+        if name in found:
+            raise ParameterError(f"--weight names {name!r} twice; once is enough")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise ParameterError(f"--weight takes a column and how much it matters, such as income=3; got {text!r}")
+    return found or None
 
 
 def _queries(path: Path) -> list[Query]:
@@ -83,9 +107,11 @@ def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> Non
 
     if out.suffix:
         _must_be_writable(out)
+        if out.exists():
+            raise ParameterError(f"--out: {out} is there already; choose another file, or remove that one")
     else:
         must_be_new(out)
-    _must_spare(out, path)
+    must_be_apart(out, path)
     table = synthetic_table(path, "more rows are drawn from")
     if not out.suffix:
         with writing(out), shown():
@@ -121,7 +147,13 @@ def synthetic_table(path: Path, done: str) -> SyntheticTable:
     saved = load(path)
     if saved.to_record()["format"] != SyntheticTable.FORMAT:
         raise UnsupportedQuery(f"{path} is no synthetic table; {done} one that was saved as .parquet")
-    return cast(SyntheticTable, saved)
+    table = cast(SyntheticTable, saved)
+    if table.edited:
+        raise UnsupportedQuery(
+            f"{path}: the rows are not those that were released, so that nothing is known of them; run sfumato "
+            "synthesize again with another --out, which costs nothing for a table that is stored"
+        )
+    return table
 
 
 def sanitize(
@@ -172,8 +204,7 @@ def _plan(path: Path, out: Path | None, version: str | None) -> Plan:
         _must_be_writable(out)
     plan = read_plan(path, version)
     if out is not None:
-        read = [file for one in (plan.table, plan.people) if one is not None for file in one.files]
-        _must_spare(out, path, *read, plan.ledger.file)
+        must_spare(plan, out)
     return plan
 
 
@@ -182,7 +213,7 @@ def _must_be_writable(out: Path) -> None:
         raise ParameterError(f"--out must end in .parquet or .csv, got {out}")
     try:
         place = arguments.path("--out", out).resolve()
-        fits = not place.is_dir() and (not place.exists() or os.access(place, os.W_OK))
+        fits = not place.exists() or (place.is_file() and os.access(place, os.W_OK))
         with tempfile.TemporaryFile(dir=place.parent):  # a file can be made there; it has no name, and is gone
             pass
     except (OSError, RuntimeError):  # the latter of links in a circle
@@ -199,45 +230,40 @@ def _replaced(out: Path) -> AbstractContextManager[Path]:
     return whole(out.resolve(), PUBLISHED)
 
 
-def _must_spare(out: Path, *read: Path | None) -> None:
-    """Refuse to write over what is read, or among the files of a folder or pattern: those would be read as data."""
-    place = out.resolve()
-    for file in (one for one in read if one is not None):
-        whole = Path(os.path.abspath(file))
-        pattern = "*".join(glob.escape(piece) for piece in str(whole).split("*"))
-        among = fnmatchcase(str(place), pattern) or fnmatchcase(os.path.abspath(out), pattern)
-        within = whole.is_dir() and place.is_relative_to(whole.resolve())
-        if among or within or (out.exists() and file.exists() and out.samefile(file)):
-            raise ParameterError(f"--out: {out} would replace or join what is read here; choose another file")
-
-
 def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: bool, name: str | None) -> None:
     must_know(plan, [out] if out.exists() else [])
+    kept = stored(plan, query, spend, name)
+    must_be_ours(out, kept)
+    table, is_new = (kept, False) if kept is not None else _released(plan, query, spend, as_json, name)
+    must_be_ours(out, table, KEPT)
+    with writing(out, KEPT), _replaced(out) as draft:
+        table.save(draft)
+    if as_json:
+        print_json({**table.to_record(), "file": str(out), "new_ledger": is_new, "stored": kept is not None})
+        return
+    say(table.words())
+    if kept is not None:
+        say("  cost         nothing now: it was stored, and is returned as it was")
+    ledger = plan.ledger.existing()
+    charges = 0 if ledger is None else sum(one.kind == "charge" and one.name == table.name for one in ledger.entries())
+    if charges > 1:
+        say(f"  charged      {charges} times: what was charged before was lost, as where a process is killed")
+    say(f"  file         {out}")
+    if out.suffix == ".csv":
+        say(
+            "  record       is in the ledger, not in a .csv: with --out FILE.parquet the same command writes both, "
+            "at no further cost, for sfumato show, ask and more"
+        )
+
+
+def _released(plan: Plan, query: Query, spend: Guarantee, as_json: bool, name: str | None) -> tuple[Published, bool]:
+    """The table, charged and made now, and whether its ledger is new."""
     must_be_chargeable(plan, query, spend, name)
     session = opened(plan)
     if session.notice and not as_json:
         say(session.notice)
-    before = session.ledger.head
     with listening(lambda words, part: None) if as_json else nullcontext(), patient():
-        table = session.release(query, spend=spend, name=name)
-    stored = session.ledger.head == before
-    with writing(out, KEPT), _replaced(out) as draft:
-        table.save(draft)
-    if as_json:
-        print_json({**table.to_record(), "file": str(out), "new_ledger": session.is_new, "stored": stored})
-    else:
-        say(table.words())
-        if stored:
-            say("  cost         nothing now: it was stored, and is returned as it was")
-        charges = sum(entry.kind == "charge" and entry.name == table.name for entry in session.ledger.entries())
-        if charges > 1:
-            say(f"  charged      {charges} times: what was charged before was lost, as where a process is killed")
-        say(f"  file         {out}")
-        if out.suffix == ".csv":
-            say(
-                "  record       is in the ledger, not in a .csv: with --out FILE.parquet the same command writes both, "
-                "at no further cost, for sfumato show, ask and more"
-            )
+        return session.release(query, spend=spend, name=name), session.is_new
 
 
 def _spend(epsilon: float | None, delta: float | None, rho: float | None) -> Guarantee:

@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.cards import counted
 from sfumato.cli.collect import IDLE
 from sfumato.cli.console import print_json, say
+from sfumato.cli.sparing import must_be_apart
 from sfumato.errors import ParameterError, ReportError, SchemaError
 from sfumato.local.collection.collector import REASONS, Receipt
 from sfumato.local.collection.feeds import add_file
@@ -87,6 +88,7 @@ def estimate(
     if not finding.transcript:
         raise ParameterError(f"no turn of round {finding.round} has ended yet; run sfumato collect --turn")
     if out is not None:
+        must_be_apart(out, declaration, place)
         with writing(out):
             finding.save(out)
     if as_json:

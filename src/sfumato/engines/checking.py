@@ -43,7 +43,8 @@ class ColumnCheck:
 
     `missing`: null, NaN or a code; `unreadable`: there, but no value of the space; `below`, `above`: clipped by more
     than half a step; `unknown`: a label, or some item, that is not declared; `cut`: longer than declared.  `used`: the
-    share of the declared range between the least and the greatest value, or of the declared labels that occur.
+    share of the declared range between the least and the greatest value, or of the declared labels that rows count as,
+    those for other and for missing values among them.
     """
 
     column: str
@@ -210,7 +211,9 @@ def _of_labels(raw: ir.Column, read: ir.Column, form: Labels) -> Faults:
     blank = vacant(raw, form)
     label = coerced(raw, replace(form, other=None, missing=None))
     known = label.isin(held_labels(form.labels)).fill_null(False)
-    occurring = known.ifelse(label, ibis.null(label.type())).nunique()
+    counted = coerced(raw, form)
+    held = counted.isin(held_labels(form.labels)).fill_null(False)
+    occurring = held.ifelse(counted, ibis.null(counted.type())).nunique()
     return {"missing": _times(blank), "unknown": _times(~blank & ~known), "occurring": occurring}
 
 

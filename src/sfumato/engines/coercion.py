@@ -44,6 +44,7 @@ __all__ = [
     "present",
     "read_items",
     "reads_clock",
+    "substring",
     "vacant",
 ]
 
@@ -154,6 +155,8 @@ def _number(raw: ir.Column, form: Numbers, real: bool) -> ir.Column:
     whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
     if not whole:
         raw = raw.cast("float64")
+    elif kind.is_unsigned_integer():  # which no bound below zero is compared with
+        raw = raw.cast("int64")
     low, high = (lattice.low, lattice.high) if whole else (lattice.low_value, lattice.high_value)
     held = "float64" if real and not whole else "int64"
     inside = raw.cast("int64") - lattice.low if whole else _rounded(raw, lattice, held)

@@ -14,7 +14,7 @@ from sfumato.engines.bounding import in_groups, totals_of
 from sfumato.engines.coercion import held, held_labels
 from sfumato.engines.keeping import Kept
 from sfumato.engines.places import UNIT
-from sfumato.engines.positions import FEW, handed_out, labelled, lookup, positioned
+from sfumato.engines.positions import FEW, handed_out, handed_out_text, labelled, lookup, positioned
 from sfumato.engines.rows import counted_rows, form_of, holding
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
@@ -168,11 +168,15 @@ def _records(statistic: Rows, schema: Schema, rows: ir.Table) -> ir.Table:
     """Each row's numbers and positions, -1 where missing or unknown; DuckDB hands out labels as they are."""
     named = {f"value{i}": (name, form_of(schema, name)) for i, name in enumerate(statistic.columns)}
     labels = {value: (held(name), form.labels or ()) for value, (name, form) in named.items() if labelled(form)}
+    texts = {value: (held(name), dict(statistic.texts)[name]) for value, (name, form) in named.items()
+             if name in dict(statistic.texts)}  # fmt: skip
     if rows.get_backend().name == "duckdb":
         outside = {value: handed_out(rows[column], known) for value, (column, known) in labels.items()}
+        outside |= {value: handed_out_text(rows[column], known) for value, (column, known) in texts.items()}
     else:
-        rows = positioned(rows, labels)
+        rows = positioned(rows, {**labels, **{value: pair for value, pair in texts.items() if pair[1]}})
         outside = {value: rows[value] for value in labels}
+        outside |= {value: _place_of_text(rows, value, *pair) for value, pair in texts.items()}
     values = {
         value: outside[value] if value in outside else _whole_value(rows, name, form)
         for value, (name, form) in named.items()
@@ -182,6 +186,13 @@ def _records(statistic: Rows, schema: Schema, rows: ir.Table) -> ir.Table:
     if not statistic.together:
         return rows.select(**values)
     return rows.select(**values, person=ibis.dense_rank().over(order_by=rows[UNIT])).order_by("person")
+
+
+def _place_of_text(rows: ir.Table, value: str, column: str, known: tuple[str, ...]) -> ir.Column:
+    """The place among the known texts, of others the place after the last; -1 for null."""
+    others = ibis.literal(len(known), "int64")
+    place = ibis.ifelse(rows[value] < 0, others, rows[value]) if known else others
+    return ibis.ifelse(rows[column].isnull(), ibis.literal(-1, "int64"), place)
 
 
 def _whole_value(rows: ir.Table, name: str, form: Form) -> ir.Column:

@@ -1,17 +1,17 @@
 """Which files a source names: one, several, a folder with partitions, or those of an object store.
 
-A path that exists is that path, whatever its name holds.  Of other paths `*` stands for any characters within a part;
-no other character is special.  A folder is all the Parquet files below it; parts of their paths such as `month=2026-11`
-are columns, whose values are texts and are read as the schema declares.  These values are taken from the paths here,
-since engines refuse some of them, or take them for others.  An address such as `s3://bucket/people` is a file or a
-folder there, read with the credentials that the environment has for it.
+A path that exists is that path, whatever its name holds.  Of other paths `*` stands for any characters within a part,
+but for a `.` or `_` that begins it; no other character is special.  A folder is all the Parquet files below it; parts
+of their paths such as `month=2026-11` are columns, whose values are texts and are read as the schema declares.  These
+values are taken from the paths here, since engines refuse some of them, or take them for others.  An address such as
+`s3://bucket/people` is a file or a folder there, read with the credentials that the environment has for it.
 """
 
 from __future__ import annotations
 
-import glob
 import operator
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -45,9 +45,13 @@ class Files:
     store: stores.FileSystem | None = None
     name: str = ""  # as it was given
 
+    def known(self, path: Path) -> str:
+        """The path as Arrow takes it as written: it gives a meaning to some first characters, such as `~`."""
+        return str(path.absolute()) if self.store is None else str(path)
+
     def footer(self, path: Path) -> pa.Schema:
         """The Arrow schema of one of them."""
-        with pq.ParquetFile(str(path), coerce_int96_timestamp_unit="us", filesystem=self.store) as file:
+        with pq.ParquetFile(self.known(path), coerce_int96_timestamp_unit="us", filesystem=self.store) as file:
             return file.schema_arrow
 
     def dataset(self, held: pa.Schema) -> ds.Dataset:
@@ -55,7 +59,7 @@ class Files:
         reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
         store = stores.LocalFileSystem() if self.store is None else self.store
         kept = [key for key in self.keys if key in held.names]
-        parts = [reading.make_fragment(str(path), store, self._said(path, kept)) for path in self.paths]
+        parts = [reading.make_fragment(self.known(path), store, self._said(path, kept)) for path in self.paths]
         return ds.FileSystemDataset(parts, held, reading, store)
 
     def _said(self, path: Path, keys: Sequence[str]) -> pc.Expression:
@@ -90,10 +94,10 @@ def seen_from_here(path: Path) -> Files:
     """The files that another engine reads under a path or pattern, as far as this machine sees them, through links."""
     below: list[Path] = []
     for one in _matches(path):
-        below += [one] if one.is_file() else []
+        below += [one] if not one.is_dir() else []
         below += [Path(folder) / name for folder, _, names in os.walk(one, followlinks=True) for name in names
                   if _shown((Path(folder) / name).relative_to(one))]  # fmt: skip
-    return local([one for one in below if one.is_file()])
+    return local([one for one in _leading_somewhere(below) if one.is_file()])
 
 
 def is_address(source: object) -> bool:
@@ -123,7 +127,7 @@ def files_of(source: object) -> Files | None:
         below = [one for one in sorted(found[0].rglob("*")) if _shown(one.relative_to(found[0]))]
         if any(one.is_symlink() and one.is_dir() for one in below):
             raise SchemaError(f"{path} holds links to folders, whose rows would be left out; move the folders there")
-        return _folder(found[0], [one for one in below if one.is_file()], None, str(source))
+        return _folder(found[0], [one for one in _leading_somewhere(below) if one.is_file()], None, str(source))
     if len(found) > 1 and any(one.is_dir() for one in found):
         raise SchemaError(f"{path} matches folders; name one of them, or the files within: */*.parquet")
     return Files(tuple(found), name=str(source))
@@ -134,13 +138,23 @@ def _expanded(path: Path) -> list[Path]:
     found = _matches(path)
     if not found:
         raise SchemaError(f"no file matches {path}; check the pattern")
-    return found
+    return _leading_somewhere(found)
+
+
+def _leading_somewhere(paths: list[Path]) -> list[Path]:
+    """The same paths; a link to what is not there is refused, as rows that would be left out."""
+    for path in paths:
+        if path.is_symlink() and not path.exists():  # folders' names may be values, and are not repeated
+            raise SchemaError(f"{path.name} is a link that leads nowhere; its rows would be left out, so restore it")
+    return paths
 
 
 def _matches(path: Path) -> list[Path]:
     """A part that exists as it is written is no pattern."""
     if path.exists() or "*" not in str(path):
         return [path]
+    if "**" in path.parts:
+        raise SchemaError(f"{path}: ** stands for no folders here; name the folder, which is read with all below it")
     found = [Path(path.anchor)] if path.anchor else [Path()]
     for part in path.parts[1:] if path.anchor else path.parts:
         found = [one for base in found for one in _matching(base, part)]
@@ -149,19 +163,23 @@ def _matches(path: Path) -> list[Path]:
 
 def _matching(base: Path, part: str) -> list[Path]:
     if "*" not in part or (base / part).exists():
-        return [base / part] if (base / part).exists() else []
-    return list(base.glob("*".join(glob.escape(piece) for piece in part.split("*")))) if base.is_dir() else []
+        return [base / part] if (base / part).exists() or (base / part).is_symlink() else []
+    pattern = re.compile(".*".join(re.escape(piece) for piece in part.split("*")), re.DOTALL)
+    named = os.listdir(base) if base.is_dir() else []
+    return [base / name for name in named if pattern.fullmatch(name) and (_shown(Path(name)) or part[0] != "*")]
 
 
 def _folder(folder: Path, below: Sequence[Path], store: stores.FileSystem | None, name: str) -> Files:
     """All files below a folder as one table, with the columns that their paths name."""
     if not below:
         raise SchemaError(f"{name} holds no Parquet file; name the folder that does")
-    if any(path.suffix.lower() not in PARQUET for path in below):
-        raise SchemaError(
-            f"{name} holds files that are not Parquet, whose rows would be left out; move them away, or pass files of "
-            "one kind by a pattern such as FOLDER/*.parquet or FOLDER/*.csv"
-        )
+    for path in below:
+        if path.suffix.lower() not in PARQUET:
+            raise SchemaError(
+                f"{name} holds files that are not Parquet, such as {path.name}, whose rows would be "
+                "left out; move them away, or pass files of one kind by a pattern such as FOLDER/*.parquet or "
+                "FOLDER/*.csv"
+            )
     if any(not _is_utf8(path) for path in below):
         raise SchemaError(f"a path below {name} is not UTF-8, and no engine opens it; rename the folder or file")
     keys = [_keys(path.relative_to(folder).parent.parts, name) for path in below]

@@ -81,7 +81,8 @@ class Growing:
     def _found(self, part: Part, asked: object, computed: Callable[[], Any]) -> Any:
         """What is kept of a file under this question, or what is computed now, and kept if it did not change."""
         began, before = time.time(), _identity(part.path)
-        name = hashlib.sha256(canonical([FORMAT, VERSION, self.schema.to_record(), asked])).hexdigest()
+        declared = {**self.schema.to_record(), "version": None}  # the same file has the same answers in every version
+        name = hashlib.sha256(canonical([FORMAT, VERSION, declared, asked])).hexdigest()
         file = self.folder / f"{self._file(before)}-{name[:40]}.json"
         held = _opened(file, name)
         if held is not None:
@@ -120,7 +121,7 @@ def _identity(path: Path) -> dict[str, Any]:
     try:
         found = path.stat()
     except OSError:
-        raise SchemaError(f"{path} is gone or cannot be read; open the table again") from None
+        raise SchemaError(f"{path.name} is gone or cannot be read; open the table again") from None
     return {
         "path": [str(path.absolute()), str(path.resolve())],
         "size": found.st_size,

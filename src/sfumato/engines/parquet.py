@@ -107,10 +107,11 @@ def file_types(files: Files) -> pa.Schema:
                 raise SchemaError(f"{path} is no file; Parquet files are read by their names, without patterns")
         must_be_apart(files)
     found = files.footer(files.paths[0])
-    for path in files.paths[1:]:
+    for number, path in enumerate(files.paths[1:], start=2):
         if not found.equals(other := files.footer(path)):
-            raise SchemaError(
-                f"{files.paths[0].name} and {path} do not hold the same columns of the same types, in one order: "
+            raise SchemaError(  # folders' names may be values
+                f"{files.paths[0].name} and {path.name}, the first file and number {number} by their paths, do not "
+                "hold the same columns of the same types, in one order: "
                 f"{_differing(found, other)}; Parquet files that are read together must, so write one of them anew"
             )
     inside = {name.casefold() for name in found.names}
@@ -131,7 +132,7 @@ def _differing(one: pa.Schema, other: pa.Schema) -> str:
 def time_units(path: Path) -> dict[str, str]:
     """The units of times in a file, by column; nothing if it is no Parquet file."""
     try:
-        kinds = pq.read_schema(path)
+        kinds = pq.read_schema(path.absolute())
     except Exception:
         return {}
     return {field.name: field.type.unit for field in kinds if pa.types.is_timestamp(field.type)}
@@ -165,7 +166,7 @@ def read_columns(
 def _by_duckdb(files: Files, kinds: Kinds, backend: Backend, places: Mapping[str, tuple[str, ...]]) -> ir.Table:
     read = {name: _readable(_extracted(places[name]), kind) for name, kind in kinds.items()}
     names = ", ".join(f"{column} AS {_extracted((name,))}" for name, column in read.items())
-    listed = ", ".join(_quoted(glob.escape(str(path)), "'") for path in files.paths)
+    listed = ", ".join(_quoted(glob.escape(str(path.absolute())), "'") for path in files.paths)
     types = {name: _engine_type(kind) for name, kind in kinds.items()}
     return selected(backend, f"SELECT {names} FROM read_parquet([{listed}], {OPTIONS})", types)
 

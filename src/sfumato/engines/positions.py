@@ -12,14 +12,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engines.coercion import held_labels
+from sfumato.engines.coercion import held_labels, substring
 from sfumato.spaces import Label
 from sfumato.spaces.forms import Form
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["FEW", "found", "handed_out", "labelled", "lookup", "positioned"]
+__all__ = [
+    "FEW",
+    "found",
+    "found_text",
+    "handed_out",
+    "handed_out_text",
+    "labelled",
+    "lookup",
+    "positioned",
+]
 
 FEW = 64  # labels that are searched one after another; more are found by a join
 
@@ -73,6 +82,18 @@ def handed_out(column: ir.Column, labels: tuple[Label, ...]) -> ir.Column:
         return column
     longest = max(len(label) for label in held_labels(labels) if isinstance(label, str))
     return ibis.ifelse(column.length() <= longest, column, ibis.null("string"))
+
+
+def handed_out_text(column: ir.Column, known: tuple[str, ...]) -> ir.Column:
+    """The texts of a column for `found_text`, cut where they are longer than all known ones."""
+    return substring(column, 1, 1 + max(map(len, known), default=0))
+
+
+def found_text(column: pa.Array, form: Form, known: tuple[str, ...]) -> npt.NDArray[np.int64]:
+    """The place of each text among the known ones, of others the place after the last; -1 for null."""
+    places = pc.fill_null(pc.index_in(column, pa.array(known, column.type)), len(known))
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    return np.where(missing, -1, places.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
 def found(column: pa.Array, form: Form) -> npt.NDArray[np.int64]:

@@ -32,12 +32,12 @@ from sfumato.spaces.derived import Derived
 from sfumato.spaces.schema import Schema, named_after
 
 if TYPE_CHECKING:
-    from ibis.backends import BaseBackend
+    pass
 
 __all__ = ["column_types", "open_source", "read"]
 
 DATABASES = (".duckdb", ".ddb", ".db")
-TABLES = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
+TABLES = "SELECT table_schema, table_name, table_type = 'VIEW' FROM information_schema.tables ORDER BY ALL"
 
 
 def read(
@@ -119,6 +119,8 @@ def _growing(source: object, schema: Schema, folder: Path) -> Table:
 
         return Part(path, lambda: _read_through(one, alone), lambda statistic: opened().answer(statistic))
 
+    if files.folder is not None and files.folder.resolve() in (folder.resolve(), *folder.resolve().parents):
+        raise SchemaError(f"keep={str(folder)!r} lies in the folder of the table; name a folder elsewhere")
     growing = Growing(must_be_private(folder), alone, tuple(part(path) for path in files.paths))
     growing.read()
     with quiet():
@@ -174,7 +176,8 @@ def _kind(files: Files) -> str:
         return PARQUET[0]
     for path in files.paths if files.store is None else ():
         if not path.is_file():
-            raise SchemaError(f"there is no file {path}; check the path")
+            home = ", in which ~ stands for no folder" if "~" in path.parts else ""
+            raise SchemaError(f"there is no file {path}; check the path{home}")
     endings = [path.suffix.lower() if path.suffix.lower() != ".gz" else Path(path.stem).suffix.lower()
                for path in files.paths]  # fmt: skip
     known = [*text.SEPARATORS, *PARQUET, *DATABASES] if files.store is None else PARQUET
@@ -190,7 +193,19 @@ def _kind(files: Files) -> str:
 
 
 def _unreadable(files: Files, kind: str) -> SchemaError:
-    return SchemaError(f"{files.name} cannot be read as a {kind} file; check that it is complete and readable")
+    named = files.name
+    if kind in PARQUET and len(files.paths) > 1:
+        for number, path in enumerate(files.paths, start=1):
+            if not _has_footer(files, path):  # folders' names may be values, and are not repeated
+                named = f"{path.name}, number {number} of {files.name} by their paths,"
+                break
+    return SchemaError(f"{named} cannot be read as a {kind} file; check that it is complete and readable")
+
+
+def _has_footer(files: Files, path: Path) -> bool:
+    with contextlib.suppress(Exception):
+        return bool(files.footer(path).names) or True
+    return False
 
 
 def _opened(files: Files, kind: str, table: str | None, schema: Schema | None) -> ibis.Table | None:
@@ -213,6 +228,17 @@ def _lines(path: Path, schema: Schema | None) -> pa.RecordBatchReader:
     separator = text.SEPARATORS[_kind(local([path]))]
     wanted = {name: name for name in text.names(path, separator)} if schema is None else _stored(schema)
     return text.batches(path, separator, wanted, schema is not None and schema.quoted_lines)
+
+
+def unread(source: object, quoted_lines: bool) -> text.Unread | None:
+    """What of text files is missing for how their lines are written, for the steward alone; None of other tables."""
+    files = files_of(source)
+    if files is None or files.store is not None or (kind := _kind(files)) not in text.SEPARATORS:
+        return None
+    with contextlib.suppress(OSError, EOFError, zlib.error):
+        found = (text.unread(path, text.SEPARATORS[_kind(local([path]))], quoted_lines) for path in files.paths)
+        return sum(found, text.Unread())
+    raise _unreadable(files, kind)
 
 
 def column_types(source: object, table: str | None = None) -> dict[str, str]:
@@ -317,30 +343,20 @@ def _loaded(parts: Iterable[pa.Table | pa.RecordBatchReader]) -> ibis.Table:
 
 
 def _database(path: Path, table: str | None, schema: Schema | None) -> ibis.Table:
-    connection = trusted(connected(path, read_only=True))
+    connection = trusted(connected(path.absolute(), read_only=True))  # DuckDB gives a meaning to some first characters
     connection.raw_sql("SET enable_external_access = false")  # what a view in the file reads lies in the file
     listed = connection.raw_sql(TABLES).fetchall()  # Ibis 12 cannot list them on DuckDB 2
-    tables = {name if place == "main" else f"{place}.{name}": (place, name) for place, name in listed}
+    tables = {name if place == "main" else f"{place}.{name}": (place, name, seen) for place, name, seen in listed}
     if table is None and len(tables) == 1:
         (table,) = tables
     if table not in tables:
         asked = "" if table is None else f"no table {table!r:.200}; it holds "
         named = f"the tables {', '.join(tables)}; name one with table=" if tables else "no table"
         raise SchemaError(f"{path} holds {asked}{named}")
-    if not _lies_within(connection, *tables[table]):
-        raise SchemaError(f"{table!r} in {path} is a view of something outside that file; store its rows in a table")
-    return based(connection.table(tables[table][1], database=tables[table][0]), schema)
-
-
-def _lies_within(connection: BaseBackend, *names: str) -> bool:
-    """Whether a table or view can be planned without access to anything outside its file."""
-    try:
-        connection.con.cursor().execute(
-            "EXPLAIN SELECT * FROM " + ".".join('"' + name.replace('"', '""') + '"' for name in names)
-        )
-    except Exception:
-        return False
-    return True
+    place, name, computed = tables[table]
+    if computed:  # it may fail by what a row holds, which would be seen
+        raise SchemaError(f"{table!r} in {path} is a view; store its rows: CREATE TABLE ... AS SELECT * FROM {name}")
+    return based(connection.table(name, database=place), schema)
 
 
 def _frame(source: object, schema: Schema | None) -> ibis.Table:

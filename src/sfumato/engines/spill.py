@@ -12,6 +12,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,8 @@ from sfumato.errors import ParameterError
 __all__ = ["private_folder", "spilling"]
 
 PREFIX = "sfumato-"
-LOCK = "lock"
+LOCK, NEW = "lock", "new"
+LONG_AGO = 3600.0  # seconds, in which a process that lives has locked its folder
 SETTING, NEVER = "SFUMATO_SPILL", "never"
 
 
@@ -47,10 +49,10 @@ def _folder_of(process: int) -> Path:
     home = Path(tempfile.gettempdir())
     _sweep(home)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
-    handle = os.open(folder / "new", os.O_RDWR | os.O_CREAT, 0o600)  # held, and with it the lock, until the end
+    handle = os.open(folder / NEW, os.O_RDWR | os.O_CREAT, 0o600)  # held, and with it the lock, until the end
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX)
-    os.rename(folder / "new", folder / LOCK)  # nobody sweeps a folder before it is locked
+    os.rename(folder / NEW, folder / LOCK)  # nobody sweeps a folder before it is locked
     atexit.register(_remove, folder, process)
     return folder
 
@@ -64,6 +66,12 @@ def _sweep(home: Path) -> None:
     """Remove folders of this user that no living process holds."""
     if fcntl is None:  # pragma: no cover
         return
+    for folder in home.glob(f"{PREFIX}*"):  # of a process that was killed before it held its lock: empty but for that
+        with contextlib.suppress(OSError):
+            if not folder.is_symlink() and time.time() - folder.stat().st_mtime > LONG_AGO:
+                if os.listdir(folder) == [NEW] and (folder / NEW).stat().st_size == 0:
+                    (folder / NEW).unlink()
+                folder.rmdir()  # refused where anything is in there
     for lock in home.glob(f"{PREFIX}*/{LOCK}"):
         with contextlib.suppress(OSError):
             if lock.is_symlink() or lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import ibis
@@ -20,7 +21,7 @@ from sfumato.engines.compilation import compiled
 from sfumato.engines.fusing import Foreseen, asked_first
 from sfumato.engines.growing import Growing
 from sfumato.engines.keeping import Kept
-from sfumato.engines.positions import found, labelled
+from sfumato.engines.positions import found, found_text, labelled
 from sfumato.engines.results import Counted, Whole, counted, exact, hopeful, totals, whole
 from sfumato.engines.rows import form_of
 from sfumato.errors import EngineError, ParameterError, SchemaError, SfumatoError
@@ -29,7 +30,8 @@ from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Meas
 from sfumato.queries.formulas import formula
 from sfumato.queries.grouping import Cells
 from sfumato.queries.predicates import Predicate
-from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Points, Sets
+from sfumato.queries.question import Known
+from sfumato.spaces.forms import Entries, Form, Labels, Numbers, Points, Sets, Strings
 from sfumato.spaces.schema import Schema
 from sfumato.visible import visible
 
@@ -79,9 +81,10 @@ class Table(Shown):
         """Under replacement the number of rows is public, and everything relies on the declared one."""
         found = int(self.answer(Aggregation(None, Cells(()), (Measure(None),)))[0, 0])
         if found != declared:
+            way = f"declare size={found}, or protect" if found else "of none there is nothing to replace; protect"
             raise SchemaError(
                 f"size={declared} is declared, but the table has {found} rows; under replacement the number of rows is "
-                f"public and must be exact: declare size={found}, or protect against adding and removing rows"
+                f"public and must be exact: {way} against adding and removing rows"
             )
 
     def __repr__(self) -> str:
@@ -133,30 +136,34 @@ class Table(Shown):
             raise EngineError(WITHHELD)
         return answer
 
-    def rows(self, columns: Sequence[str], where: Predicate | None = None) -> Iterator[dict[str, Whole]]:
+    def rows(
+        self, columns: Sequence[str], where: Predicate | None = None, texts: Known = ()
+    ) -> Iterator[dict[str, Whole]]:
         """The coerced, bounded rows in batches of whole numbers, -1 where missing; for the few that need them.
 
-        The order of rows is the engine's own.  `where` is bound to the schema.
+        The order of rows is the engine's own.  `where` is bound to the schema.  A text is its place among the known
+        ones of its column, one that is not known the place after the last.
         """
-        return (batch for _, batch in self._read(Rows(where, self._readable(columns))))
+        return (batch for _, batch in self._read(Rows(where, self._readable(columns, texts), texts=texts)))
 
-    def persons(self, columns: Sequence[str]) -> Iterator[tuple[Whole, dict[str, Whole]]]:
+    def persons(self, columns: Sequence[str], texts: Known = ()) -> Iterator[tuple[Whole, dict[str, Whole]]]:
         """The same rows, those of each person together: the number of each row's person, and the batch.
 
         Persons are numbered in the order of their identifiers, and may go on in the next batch.
         """
         if not isinstance(self.schema.unit, Person):
             raise SchemaError("rows have no persons here; declare unit=Person(column, rows)")
-        return self._read(Rows(None, self._readable(columns), together=True))
+        return self._read(Rows(None, self._readable(columns, texts), together=True, texts=texts))
 
-    def _readable(self, columns: Sequence[str]) -> tuple[str, ...]:
+    def _readable(self, columns: Sequence[str], texts: Known) -> tuple[str, ...]:
         """The columns, each once; those that are not read row by row are refused."""
-        wanted = tuple(dict.fromkeys(columns))
+        wanted, known = tuple(dict.fromkeys(columns)), dict(texts)
         for name in wanted:
             space = self.schema.space(name)
             form = space.form
             large = form is not None and form.listed and len(form.labels or ()) > MOST_BITS
-            if large or type(form) not in READ:
+            unknown = space.discoverable and name not in known
+            if large or unknown or type(form) not in READ:
                 raise SchemaError(
                     f"column {name!r} must hold numbers, categories, curves, arrays or sets of at most {MOST_BITS} "
                     "items to be read row by row"
@@ -180,6 +187,7 @@ class Table(Shown):
         ways = {name: READ[type(form)] for name, form in forms.items()}
         if self.source.get_backend().name == "duckdb":  # which hands out labels
             ways |= {name: found for name, form in forms.items() if labelled(form)}
+            ways |= {name: partial(found_text, known=known) for name, known in statistic.texts}
         size = max(LEAST_BATCH, min(BATCH, BATCH_VALUES // max(1, len(forms))))
         for batch in streamed(self._expression(statistic), size):
             persons = whole(batch["person"]) if statistic.together else NOBODY
@@ -242,6 +250,7 @@ def _entries(column: pa.Array, form: Entries) -> Whole:
 READ: dict[type[Form] | type[None], Callable[..., Whole]] = {
     Numbers: lambda column, _: whole(column),
     Labels: lambda column, _: whole(column),
+    Strings: lambda column, _: whole(column),
     Sets: lambda column, form: form.bits(column),
     Points: _points,
     Entries: _entries,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
@@ -26,7 +27,7 @@ import pyarrow.csv
 from sfumato.engines.columns import absent
 from sfumato.errors import SchemaError
 
-__all__ = ["SEPARATORS", "batches", "names"]
+__all__ = ["SEPARATORS", "Unread", "batches", "names", "unread"]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 BLOCK = 1 << 22  # bytes read at a time
@@ -37,6 +38,23 @@ FEED, RETURN, QUOTE = 10, 13, 34
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """How many rows are missing as a whole, for how their lines are written: facts about the data, and secret.
+
+    Of these, `quotes` have an odd number of quotes, as where a text holds a line end, `encoding` are not UTF-8, and
+    `empty` are lines without anything.
+    """
+
+    rows: int = 0
+    quotes: int = 0
+    encoding: int = 0
+    empty: int = 0
+
+    def __add__(self, other: Unread) -> Unread:
+        return Unread(*(getattr(self, part) + getattr(other, part) for part in self.__slots__))
 
 
 def names(path: Path, separator: str) -> list[str]:
@@ -63,6 +81,23 @@ def batches(path: Path, separator: str, wanted: Mapping[str, str], quoted_lines:
                 yield _read(block, separator, len(held), list(columns.values()), quoted_lines, schema)
 
     return pa.RecordBatchReader.from_batches(schema, parts())
+
+
+def unread(path: Path, separator: str, quoted_lines: bool = False) -> Unread:
+    """What of a file is missing for how its lines are written; for the steward alone."""
+    width, found = len(names(path, separator)), Unread()
+    with _opened(path) as file:
+        _names(file, path, separator)
+        for data, ends in _blocks(file, quoted_lines):
+            bad = _unreadable(data, ends, separator, quoted_lines)
+            held = np.frombuffer(data, dtype=np.uint8)
+            lengths = np.diff(ends, prepend=-1)
+            empty = (lengths == 1) | ((lengths == 2) & (held[ends - 1] == RETURN))
+            missing = bad | empty | _parsed((data, ends), bad, separator, width, [0], quoted_lines)[1]
+            odd = np.diff(np.searchsorted(np.flatnonzero(held == QUOTE), ends), prepend=0) % 2 == 1
+            counted = (missing, missing & odd, _not_unicode(data, ends), empty)
+            found += Unread(*(int(np.count_nonzero(some)) for some in counted))
+    return found
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -126,6 +161,26 @@ def _read(
     """A block's rows; whatever a row holds, there is one for each end."""
     data, ends = block
     bad = _unreadable(data, ends, separator, quoted_lines)
+    table, missing = _parsed(block, bad, separator, width, columns, quoted_lines)
+    if missing.any():
+        table = table.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
+    (batch,) = table.rename_columns(schema.names).combine_chunks().to_batches() or [
+        pa.RecordBatch.from_pylist([], schema)
+    ]
+    assert batch.num_rows == len(ends)
+    return batch
+
+
+def _parsed(
+    block: tuple[bytes, Places],
+    bad: npt.NDArray[np.bool_],
+    separator: str,
+    width: int,
+    columns: Sequence[int],
+    quoted_lines: bool,
+) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
+    """The rows that have as many fields as the first line, and which have not."""
+    data, ends = block
     if bad.any():  # what cannot be read becomes an empty line, which has one field
         keep = np.repeat(~bad, np.diff(ends, prepend=-1))
         keep[ends] = True
@@ -151,15 +206,9 @@ def _read(
             null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=True,
         ),
     )  # fmt: skip
-    if ragged:
-        missing = np.zeros(len(ends), dtype=np.bool_)
-        missing[ragged] = True
-        table = table.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
-    (batch,) = table.rename_columns(schema.names).combine_chunks().to_batches() or [
-        pa.RecordBatch.from_pylist([], schema)
-    ]
-    assert batch.num_rows == len(ends)
-    return batch
+    missing = np.zeros(len(ends), dtype=np.bool_)
+    missing[ragged] = True
+    return table, missing
 
 
 def _unreadable(data: bytes, ends: Places, separator: str, quoted_lines: bool) -> npt.NDArray[np.bool_]:
@@ -173,11 +222,17 @@ def _unreadable(data: bytes, ends: Places, separator: str, quoted_lines: bool) -
         )
         pattern = rf"\A{_pattern(separator, quoted_lines)}\z"
         bad |= ~pc.match_substring_regex(rows, pattern).to_numpy(zero_copy_only=False)
+    return bad | _not_unicode(data, ends)
+
+
+def _not_unicode(data: bytes, ends: Places) -> npt.NDArray[np.bool_]:
+    """Which rows are not UTF-8."""
+    bad = np.zeros(len(ends), dtype=np.bool_)
     if not _unicode(data):
-        starts = ends + 1 - lengths
+        starts = np.append(0, ends[:-1] + 1)
         high = np.maximum.reduceat(np.frombuffer(data, dtype=np.uint8), starts) > 127
         for row in np.flatnonzero(high):
-            bad[row] |= not _unicode(data[starts[row] : ends[row]])
+            bad[row] = not _unicode(data[starts[row] : ends[row]])
     return bad
 
 

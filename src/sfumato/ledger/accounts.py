@@ -14,8 +14,9 @@ from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
 from sfumato.ledger.entries import Entry, label
 from sfumato.ledger.protocol import in_words
 from sfumato.ledger.rules import added, cost_of, fits, lacking, remaining
+from sfumato.privacy.claims import guarantee_from, to_record
 from sfumato.privacy.filters import Amounts, filter_for
-from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["ALLOWANCE", "Accounts", "Allowance", "allowance_of"]
 

@@ -3,9 +3,9 @@
 An implementation says how a transaction is opened (`_reading`, and `_writing`, which excludes other writers and is
 durable when it ends), where contents are kept, and how it is called.  The decisions are those of `rules`.
 
-Guarantee.  If every release follows `charge` (or `draw`), compute, `store`, show, then at any time, after any
-crash, everything shown is paid for by admitted charges whose composition meets the budget, however
-the charges were chosen.  Proof: docs/proofs/ledger.md.  Format: docs/formats/ledger.md.
+Guarantee.  If every release follows `charge` (or `draw`), compute, `store`, show, then at any time, after any crash,
+everything shown is paid for by admitted charges whose composition meets the budget, however they were chosen.  Proof:
+docs/proofs/ledger.md.  Format: docs/formats/ledger.md.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from sfumato.ledger.names import Parts
 from sfumato.ledger.protocol import SHOWN, Charge, Known, LedgerLike, Member, Stored, Verification, in_words
 from sfumato.ledger.terms import Terms
 from sfumato.ledger.verification import checked_heads, verify_chain
+from sfumato.privacy.claims import guarantee_from
 from sfumato.privacy.filters import Amounts, filter_for
-from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from
+from sfumato.privacy.guarantees import Guarantee, Pure
 from sfumato.records import sha256
 from sfumato.visible import visible
 
@@ -195,8 +196,7 @@ class Book(Shown, ABC):
                 rules.must_be_same_release(member.name, member.digest, page.named(member.name))
             entry = decided(last, page)
             if entry.sequence > last.sequence:
-                entry = self._accounted(page, allowance, entry, claim)
-                page.append(entry)
+                page.append(entry := self._accounted(page, allowance, entry, claim))
         self._seen = max(self._seen, (entry.sequence, entry.hash))
         return _charge(entry)
 

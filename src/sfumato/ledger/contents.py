@@ -35,7 +35,7 @@ def read_beside(ledger: Path, content_hash: str) -> bytes | None:
     """A large content, or nothing if its file cannot be read; the caller checks the hash."""
     try:
         return beside(ledger, content_hash).read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # the latter where damage left no name of a file
         return None
 
 

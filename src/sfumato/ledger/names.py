@@ -8,7 +8,8 @@ from typing import Any
 from sfumato.errors import LedgerError
 from sfumato.ledger.entries import Entry
 from sfumato.ledger.protocol import Known, LedgerLike
-from sfumato.privacy.guarantees import Guarantee, guarantee_from
+from sfumato.privacy.claims import guarantee_from
+from sfumato.privacy.guarantees import Guarantee
 
 __all__ = [
     "TOGETHER", "Parts", "charged", "is_lost", "kept_title", "lost_words", "must_be_no_part", "plain_name", "resting",

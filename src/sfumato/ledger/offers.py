@@ -18,8 +18,9 @@ from sfumato.ledger.entries import SERIES, Entry
 from sfumato.ledger.rules import added, first_of
 from sfumato.ledger.terms import Terms
 from sfumato.numeric import ceil_float, exact
+from sfumato.privacy.claims import guarantee_from
 from sfumato.privacy.filters import Amounts
-from sfumato.privacy.guarantees import Guarantee, guarantee_from
+from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["LEAST", "Offer", "charged_together", "offer"]
 

@@ -16,8 +16,9 @@ from sfumato.ledger.entries import BATCH, SERIES, Entry, now, plain
 from sfumato.ledger.protocol import Known, Member, in_words
 from sfumato.ledger.terms import Terms
 from sfumato.numeric import exact
+from sfumato.privacy.claims import guarantee_from, to_record
 from sfumato.privacy.filters import UNIT, Amounts, Filter, units
-from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee, Pure
 from sfumato.records import digest as digest_of
 
 __all__ = [

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.ledger.entries import FORMAT, FORMATS, GENESIS, Entry, label, now
 from sfumato.privacy.adjacency import ADJACENCIES, Adjacency, Person, Row, Unit
+from sfumato.privacy.claims import guarantee_from, to_record
 from sfumato.privacy.filters import Filter, filter_for
-from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee, Pure
 
 __all__ = ["Terms"]
 

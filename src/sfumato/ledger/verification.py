@@ -15,8 +15,8 @@ from sfumato.ledger.entries import GENESIS, Entry
 from sfumato.ledger.protocol import Verification
 from sfumato.ledger.rules import added, cost_of
 from sfumato.ledger.terms import Terms
+from sfumato.privacy.claims import guarantee_from
 from sfumato.privacy.filters import Amounts
-from sfumato.privacy.guarantees import guarantee_from
 from sfumato.records import sha256
 
 __all__ = ["checked_heads", "verify_chain"]

@@ -44,6 +44,8 @@ MECHANISMS: Listed[type[Mechanism]] = Listed(
         "smooth-synthesis": "synthetic.numeric:NumericSynthesis",
         "joined-synthesis": "synthetic.joined:JoinedSynthesis",
         "person-synthesis": "synthetic.persons.mechanism:PersonSynthesis",
+        "text-synthesis": "synthetic.texts:TextSynthesis",
+        "cut-synthesis": "synthetic.cuts:CutSynthesis",
         "workload-synthesis": "synthetic.workload.mechanism:WorkloadSynthesis",
         "sanitization": "sanitized:Sanitization",
         "trigonometric": "synthetic.trigonometric:Trigonometric",

@@ -18,7 +18,8 @@ from pydantic import (
 
 from sfumato.addresses import SERVERS
 from sfumato.plans.places import KEPT, must_be_connection, must_be_files, must_be_paths, must_be_place, must_be_variable
-from sfumato.privacy.guarantees import Guarantee, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.privacy.parts import must_be_positive
 from sfumato.queries import Query
 from sfumato.queries.declared import must_have_program

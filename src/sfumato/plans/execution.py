@@ -18,10 +18,11 @@ from sfumato.ledger import LedgerLike
 from sfumato.ledger.offers import Offer
 from sfumato.plans.joint import parts
 from sfumato.plans.outlook import Outlook, opened, opened_table
+from sfumato.plans.ownership import must_be_ours, provenance
 from sfumato.plans.plan import Plan
 from sfumato.records import readable
 from sfumato.release import Published, Release
-from sfumato.release.archive import read
+from sfumato.release.archive import PUBLICATIONS, read
 from sfumato.storage import PUBLISHED, whole, writing
 
 __all__ = ["Carried", "carried_out", "file_names", "must_be_directory"]
@@ -56,6 +57,9 @@ def carried_out(
 ) -> Carried:
     """Release in order and write the files; `begin` is told each name, and may raise to stop before it is charged."""
     must_be_directory(directory)
+    named = [(one.name, *(name for name, _ in one.members if name in seen.asked)) for one in plan.releases]
+    names = file_names([name for group in named for name in group])
+    _must_be_ours(plan, seen, directory, [name for group in named for name in group], names)
     table = opened_table(plan) if seen.orders else None
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -66,8 +70,6 @@ def carried_out(
     releases: list[Published] = []
     contents: list[bytes | None] = []
     together: dict[str, str] = {}
-    named = [(one.name, *(name for name, _ in one.members if name in seen.asked)) for one in plan.releases]
-    names = file_names([name for group in named for name in group])
     unchanged = session is None
     for one in plan.releases:
         begin(one.name)
@@ -105,6 +107,18 @@ def must_be_directory(directory: Path) -> None:
                     "nothing was charged"
                 )
             return
+
+
+def _must_be_ours(plan: Plan, seen: Outlook, directory: Path, titles: list[str], names: list[str]) -> None:
+    """Refuse, before anything is charged, to replace files that are not Sfumato's; those beside a release's are."""
+    kinds = {one.name: one.query.kind for one in plan.releases}
+    for title, name in zip(titles, names, strict=True):
+        files = PUBLICATIONS[kinds[title]].FILES if kinds.get(title) in PUBLICATIONS else Release.FILES
+        suffixes = {*files, *([".csv"] if title in plan.adding_up else [])}
+        there = [file for suffix in sorted(suffixes) if (file := directory / f"{name}{suffix}").exists()]
+        if not any(map(provenance, there)):
+            for file in there:
+                must_be_ours(file, read(seen.stored[title].content) if title in seen.stored else None)
 
 
 def file_names(names: list[str]) -> list[str]:

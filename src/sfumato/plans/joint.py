@@ -10,7 +10,7 @@ from sfumato.errors import LedgerError
 from sfumato.ledger import LedgerLike
 from sfumato.ledger.names import TOGETHER, charged
 from sfumato.plans.plan import Plan, PlannedRelease
-from sfumato.privacy.guarantees import guarantee_from
+from sfumato.privacy.claims import guarantee_from
 from sfumato.queries import Query
 from sfumato.records import canonical
 from sfumato.release import Release

@@ -5,13 +5,12 @@ What the ledger holds already is found by its digest alone, without planning it 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.errors import BudgetExceeded, LedgerError, SchemaError, SfumatoError
 from sfumato.ledger import LedgerLike, Stored
@@ -22,11 +21,14 @@ from sfumato.ledger.rules import added
 from sfumato.ledger.terms import Terms
 from sfumato.numeric import shown_up
 from sfumato.plans.joint import members_of
+from sfumato.plans.ownership import provenance
 from sfumato.plans.plan import Plan, PlannedRelease
 from sfumato.plans.spends import resolved
 from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query
-from sfumato.release.recognition import identity_of, must_be_storable
+from sfumato.release import Published
+from sfumato.release.archive import read
+from sfumato.release.recognition import identity_of, identity_within, must_be_storable
 
 if TYPE_CHECKING:
     from sfumato.accuracy.division import Division
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Outlook", "Standing", "fit", "must_be_chargeable", "must_know", "opened", "opened_table", "outlook", "settled",
-    "standing",
+    "standing", "stored",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -236,6 +238,20 @@ def must_be_chargeable(plan: Plan, query: Query, spend: Guarantee, name: str | N
         )
 
 
+def stored(plan: Plan, query: Query, spend: Guarantee, name: str | None = None) -> Published | None:
+    """What the ledger of a plan holds of a question that is no part of it: found without its table, at no cost."""
+    ledger, schema = _ledger(plan), plan.schema
+    if ledger is None:
+        return None
+    from sfumato.orders import asked, title_of
+
+    question = asked(query, schema)
+    title = kept_title(ledger, title_of(question, name), schema.version)
+    key = identity_within(query, question, spend, None).within(title, ledger.known(title))
+    found = ledger.find(title, key)
+    return None if found is None else read(found.content)
+
+
 def opened(plan: Plan, table: Table | None = None) -> Session:
     """The session of a plan; the table is opened first, so that a bad one leaves no ledger behind."""
     from sfumato.session import Session
@@ -262,7 +278,7 @@ def must_know(plan: Plan, files: Iterable[Path], way_on: str = "give another --o
     ledger = _ledger(plan)
     heads = set() if ledger is None else {entry.hash for entry in ledger.entries()}
     for file in sorted(files):
-        place = _provenance(file)
+        place = provenance(file)
         if place.get("dataset") == plan.schema.dataset and place.get("head") not in heads:
             state = "does not know it" if heads else "does not exist, and a new one would not know it"
             raise LedgerError(
@@ -270,21 +286,6 @@ def must_know(plan: Plan, files: Iterable[Path], way_on: str = "give another --o
                 "cost would be forgotten.  Put back the ledger that paid for it, or correct the ledger's path in the "
                 f"plan; where a new budget was really granted, {way_on}"
             )
-
-
-def _provenance(file: Path) -> Mapping[str, Any]:
-    """Where a published file says that it comes from; nothing for other files."""
-    try:
-        if file.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            record = json.loads((pq.read_schema(file).metadata or {})[b"sfumato.release"])
-        else:
-            record = json.loads(file.read_bytes())
-        place = record["provenance"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return {}
-    return place if isinstance(place, Mapping) else {}
 
 
 def _ledger(plan: Plan) -> LedgerLike | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from sfumato import arguments
 from sfumato.addresses import SERVERS, holds_secret
@@ -23,6 +23,7 @@ __all__ = [
     "must_be_paths",
     "must_be_place",
     "must_be_variable",
+    "must_stay",
     "placed",
 ]
 
@@ -78,12 +79,21 @@ def placed(
     """The place that a plan in a folder says; `{version}` in a path or name is the table's version."""
     if any(VERSION in written for written in (path, table) if written is not None) and version is None:
         raise SchemaError("the path holds {version}; say which with version = ... in [table], or with --version")
+    if version is not None and path is not None and VERSION in path:
+        must_stay("version", version, "so that it cannot stand for {version} in a path; call it otherwise")
     named = None if table is None else table.replace(VERSION, version or "")
     if path is None:
         return Place(None, named, engine, connection)
     written = path.replace(VERSION, version or "")
     whole = written if "://" in written else arguments.path("path", folder / written)
     return Place(whole, named, engine, connection)
+
+
+def must_stay(noun: str, name: str, way: str) -> None:
+    """Refuse a name that becomes a path and would lead out of its folder, or stand for several files."""
+    parts = name.split("/")
+    if {"\\", "*"} & set(name) or any(part in ("", ".", "..") or PureWindowsPath(part).drive for part in parts):
+        raise SchemaError(f"{noun} {name!r:.200} would lead out of its folder, or name several files, {way}")
 
 
 def listed(folder: Path, paths: tuple[str, ...], version: str | None) -> Place:
@@ -124,7 +134,8 @@ def must_be_variable(connection: str) -> None:
 def must_be_place(path: str | None, engine: str | None, table: str | None, connection: str | None) -> None:
     """Refuse places that name nothing, or two things, or a password."""
     if path is not None and "://" in path and holds_secret(path):  # which is not repeated
-        raise ValueError(f"holds a password, and a plan is public: take it out, and write {KEPT}")
+        way = f"write {KEPT}" if path.startswith(SERVERS) else "put the credentials into the environment"
+        raise ValueError(f"holds a password or key, and a plan is public: take it out, and {way}")
     if engine is None and path is None:
         raise ValueError('is missing; add path = "FILE", relative to the plan, or engine = ... with table = ...')
     if engine is None and str(path).startswith(SERVERS):

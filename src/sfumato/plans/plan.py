@@ -30,7 +30,7 @@ from sfumato.plans.document import (
 )
 from sfumato.plans.ledgers import LedgerPlace
 from sfumato.plans.mistakes import ADVICE, BLANK, blanks, mistake, screen, unpaid
-from sfumato.plans.places import Place, listed, placed
+from sfumato.plans.places import Place, listed, must_stay, placed
 from sfumato.plans.service import Service, service_of
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import filter_for
@@ -245,6 +245,8 @@ def _ledger(place: Path, document: Document, dataset: str) -> LedgerPlace:
     said = document.ledger
     if said is not None and said.connection is not None:
         return LedgerPlace(dataset, None, said.connection)
+    if said is None or said.path is None:
+        must_stay("dataset", dataset, 'so that its ledger cannot be called by it; say path = "FILE" under [ledger]')
     kept = f"{dataset}.ledger" if said is None or said.path is None else said.path
     return LedgerPlace(dataset, arguments.path("path", place.parent / kept))
 

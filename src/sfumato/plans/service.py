@@ -12,6 +12,7 @@ from sfumato.errors import SchemaError
 from sfumato.ledger.accounts import Allowance
 from sfumato.ledger.entries import label
 from sfumato.plans.document import AnalystSection, Document
+from sfumato.plans.places import must_stay
 from sfumato.privacy.guarantees import Guarantee
 
 __all__ = ["RATE", "Analyst", "Service", "service_of"]
@@ -59,6 +60,8 @@ def service_of(document: Document, folder: Path, dataset: str, budget: Guarantee
     said = document.service
     if not 0.05 <= said.tick <= 60:
         raise SchemaError(f"service.tick must be between 0.05 and 60 seconds, got {said.tick}")
+    if said.audit is None and document.analysts:
+        must_stay("dataset", dataset, 'so that its log cannot be called by it; say audit = "FILE" under [service]')
     audit = arguments.path("path", folder / (said.audit or f"{dataset}.audit.jsonl"))
     if not 0 < said.rate <= 10_000:
         raise SchemaError(f"service.rate must be requests a second, above 0, got {said.rate}")

@@ -21,6 +21,7 @@ __all__ = [
     "concentrated_for",
     "concentrated_to_approximate",
     "concentrated_within",
+    "normal_mu",
     "pure_for",
     "pure_to_concentrated",
     "renyi_to_approximate",
@@ -120,6 +121,15 @@ def concentrated_for(epsilon: float, delta: float) -> float:
     nonnegative("epsilon", epsilon)
     probability("delta", delta)
     return _greatest(lambda rho: concentrated_to_approximate(rho, delta) <= epsilon, epsilon + 1)
+
+
+def normal_mu(amount: float) -> float:
+    """The mu of normal noise with (moved / sigma)^2 / 2 = `amount`, rounded up.
+
+    >>> normal_mu(0.5) >= 1.0, normal_mu(0.0)
+    (True, 0.0)
+    """
+    return round_up(math.sqrt(2 * amount), 2) if amount else 0.0
 
 
 def _best_order(rho: float, delta: float) -> float:

@@ -11,29 +11,35 @@ Proof: docs/proofs/privacy-gaussian.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
-from sfumato.numeric import ceil_float, round_up
+from sfumato.numeric import ceil_float, round_down, round_up
+from sfumato.privacy.conversions import normal_mu
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
 
 __all__ = [
     "discrete_gaussian_delta",
     "discrete_gaussian_sigma",
+    "gaussian_amount",
     "gaussian_delta",
+    "gaussian_pure",
     "gaussian_sigma",
 ]
 
 SPECIAL_ERROR = 1e-14  # relative error granted to erfcx and erfc; the tests measure below 2e-15
 SPLIT = 2.0**27 + 1  # halves the digits of a float
 ASYMPTOTIC = 25.0  # where e^(x^2) is still a float, and eight terms of the asymptotic series give all digits
-FAR = 38.0  # beyond 38 standard deviations a normal tail is below the least float
+FAR = 38.5  # beyond so many standard deviations a normal tail is below the least float
 SMALL = 60.0  # weights below e^-60 of the largest are bounded together
 SUMMED_UP_TO = 2.0e4  # widest integer noise that is summed term by term
 LEAST = math.ulp(0.0)
+FEW_DIGITS = 0.01  # a mu below which two logarithms agree in too many digits to be subtracted
+NEXT_TO_NONE = 1e-100  # a delta beside no epsilon, below which noise is wider than any number
 
 
 def gaussian_delta(sigma: float, sensitivity: float, epsilon: float) -> float:
@@ -53,7 +59,7 @@ def gaussian_delta(sigma: float, sensitivity: float, epsilon: float) -> float:
         return 1.0
     if center < -FAR:
         return LEAST
-    return _delta(min(float(round_up(_float(ratio))), 1e300), ceil_float(center))
+    return _delta(min(float(round_up(_float(ratio))), 1e300), ceil_float(center)) + LEAST  # counts where digits end
 
 
 def gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
@@ -69,6 +75,34 @@ def gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     if sensitivity == 0:
         return LEAST
     return least(lambda sigma: gaussian_delta(sigma, sensitivity, epsilon) <= delta, sensitivity)
+
+
+@functools.lru_cache(maxsize=256)  # of each claim it is asked again and again, and takes milliseconds
+def gaussian_amount(epsilon: float, delta: float) -> float:
+    """The greatest (moved / sigma)^2 / 2 of Gaussian noise whose delta at `epsilon` is at most `delta`, rounded down.
+
+    >>> round(gaussian_amount(1.0, 1e-6), 6)
+    0.028014
+    """
+    if not epsilon and delta < NEXT_TO_NONE:
+        return 0.0
+    sigma = gaussian_sigma(1.0, epsilon, delta)
+    amount = 0.5 / sigma / sigma
+    while amount > 0 and gaussian_delta(1.0, normal_mu(amount), epsilon) > delta:
+        amount = round_down(amount)
+    return amount
+
+
+def gaussian_pure(mu: float) -> float:
+    """The greatest epsilon whose pure claims no test tells better than normal laws mu apart, rounded down.
+
+    Below `FEW_DIGITS` sqrt(2 / pi) mu, which is less, by under mu^2 / 20 of it (docs/proofs/selection.md).
+    """
+    from scipy.special import log_ndtr
+
+    if mu < FEW_DIGITS:
+        return mu * 0.797884560802
+    return max(0.0, float(log_ndtr(mu / 2) - log_ndtr(-mu / 2)) * (1 - 1e-13))
 
 
 def discrete_gaussian_delta(sigma: float, sensitivity: int, epsilon: float) -> float:

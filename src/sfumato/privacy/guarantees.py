@@ -6,21 +6,22 @@ k, `implies` says whether it is enough for a target, `statement` is what follows
 
 What is spent (`GUARANTEES`, the closed list) says besides what a mechanism may do with it: `pure_within` and
 `concentrated_within` are the greatest epsilon and rho whose claims meet it (0 if none does), `takes_normal` whether
-noise of unbounded loss can, `counts_rho` whether it is counted in rho rather than in epsilon; `pure_epsilon` and
-`concentrated_rho` are the least that it implies (infinite if none).  Nobody else asks a guarantee for its class.
+noise of unbounded loss can, `normal_within` how much of it, `counts_rho` and `counts_mu` whether it is counted in rho
+or mu rather than in epsilon; `at_rho` and `at_normal` are the claims that follow from amounts within; `pure_epsilon`
+and `concentrated_rho` are the least that it implies (infinite if none).  Nobody else asks a guarantee for its class.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sfumato.errors import ParameterError
-from sfumato.numeric import round_up, shown_down, shown_up
+from sfumato.numeric import round_down, round_up, shown_down, shown_up
 from sfumato.privacy.conversions import (
     concentrated_for,
     concentrated_to_approximate,
+    normal_mu,
     pure_for,
     pure_to_concentrated,
     renyi_to_approximate,
@@ -39,10 +40,6 @@ __all__ = [
     "Guarantee",
     "Pure",
     "Renyi",
-    "claim_from",
-    "guarantee_from",
-    "guarantee_of",
-    "to_record",
 ]
 
 
@@ -156,6 +153,21 @@ class Approximate(Parts):
         """By the best order for its delta."""
         return Approximate(concentrated_to_approximate(rho, self.delta), self.delta, assumptions=self.assumptions)
 
+    def normal_within(self) -> float:
+        """By the exact profile of normal noise, which is more than `concentrated_within`."""
+        if not self.delta:
+            return 0.0
+        from sfumato.privacy.gaussian import gaussian_amount  # scipy: only when asked
+
+        return gaussian_amount(self.epsilon, self.delta)
+
+    def at_normal(self, amount: float) -> Approximate:
+        """At its own epsilon, by the exact profile."""
+        from sfumato.privacy.gaussian import gaussian_delta  # scipy: only when asked
+
+        delta = gaussian_delta(1.0, GaussianPrivacy.of_normal(amount).mu, self.epsilon) if amount else 0.0
+        return Approximate(self.epsilon, delta, assumptions=self.assumptions)
+
     def statement(self) -> EveryEvent:
         """What holds for every event."""
         return EveryEvent(self.epsilon, self.delta)
@@ -221,6 +233,14 @@ class Concentrated(Parts):
     def at_rho(self, rho: float) -> Concentrated:
         """That rho."""
         return Concentrated(rho, assumptions=self.assumptions)
+
+    def normal_within(self) -> float:
+        """Its own rho, which normal noise attains."""
+        return self.rho
+
+    def at_normal(self, amount: float) -> Concentrated:
+        """That rho."""
+        return self.at_rho(amount)
 
     def statement(self) -> EveryEvent:
         """What follows for every event at `STATED_DELTA`."""
@@ -291,6 +311,11 @@ class GaussianPrivacy(Parts):
 
     mu: float
 
+    @classmethod
+    def of_normal(cls, amount: float) -> GaussianPrivacy:
+        """What normal noise with (moved / sigma)^2 / 2 = `amount` meets: mu^2 / 2 is at least the amount."""
+        return cls(normal_mu(amount))
+
     def group(self, distance: int) -> GaussianPrivacy:
         """What holds for `distance` units together: mu grows with the distance."""
         mu = group_size(distance) * self.mu
@@ -311,15 +336,33 @@ class GaussianPrivacy(Parts):
                 return Concentrated(self.concentrated_rho, assumptions=self.assumptions).implies(target)
 
     @property
+    def takes_normal(self) -> bool:
+        """Normal noise attains it."""
+        return self.mu > 0
+
+    @property
+    def counts_mu(self) -> bool:
+        """It is counted in mu."""
+        return True
+
+    def normal_within(self) -> float:
+        """Half the square of mu, rounded down."""
+        return round_down(self.mu * self.mu / 2, 8) if self.mu else 0.0
+
+    def at_normal(self, amount: float) -> GaussianPrivacy:
+        """The mu of that noise."""
+        return GaussianPrivacy(self.of_normal(amount).mu, assumptions=self.assumptions)
+
+    @property
     def concentrated_rho(self) -> float:
         """Half the square of mu, which Gaussian noise attains."""
         return round_up(self.mu * self.mu / 2, 2) if self.mu else 0.0
 
     def pure_within(self) -> float:
         """The greatest epsilon whose pure claim is within this one: ln(Phi(mu/2) / Phi(-mu/2))."""
-        from scipy.special import log_ndtr  # scipy: only when asked
+        from sfumato.privacy.gaussian import gaussian_pure  # scipy: only when asked
 
-        return max(0.0, float(log_ndtr(self.mu / 2) - log_ndtr(-self.mu / 2)) * (1 - 1e-13))
+        return gaussian_pure(self.mu)
 
     def statement(self) -> HardToTell:
         """What holds for every test."""
@@ -339,49 +382,3 @@ GUARANTEES: dict[str, type[Guarantee]] = {
 }
 SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "\N{GREEK SMALL LETTER RHO}"}
 CLAIMS: dict[str, type[Claim]] = {**GUARANTEES, "renyi": Renyi, "gaussian": GaussianPrivacy}
-
-
-def to_record(claim: Claim) -> dict[str, object]:
-    """The whole claim as plain values, for ledgers and releases.
-
-    >>> to_record(Pure(0.5))
-    {'type': 'pure', 'epsilon': 0.5, 'assumptions': []}
-    """
-    name = next(name for name, kind in CLAIMS.items() if type(claim) is kind)
-    return {"type": name, **claim.parts(), "assumptions": sorted(claim.assumptions)}
-
-
-def claim_from(record: dict[str, object]) -> Claim:
-    """The claim that `to_record` wrote; unknown types and parts are refused."""
-    parts = dict(record)
-    name = parts.pop("type", None)
-    if name not in CLAIMS:
-        raise ParameterError(f"unknown guarantee {name!r}; known are {', '.join(CLAIMS)}")
-    try:
-        return CLAIMS[str(name)](**parts)  # type: ignore[arg-type]
-    except TypeError:
-        raise ParameterError(f"a {name} guarantee cannot have the parts {sorted(parts)}") from None
-
-
-def guarantee_from(record: dict[str, object]) -> Guarantee:
-    """As `claim_from`, for the claims that are spent: pure, approximate and concentrated."""
-    claim = claim_from(record)
-    if isinstance(claim, Renyi | GaussianPrivacy):
-        raise ParameterError(
-            f"unknown guarantee {record.get('type')!r} in a ledger; known are {', '.join(GUARANTEES)}: convert it first"
-        )
-    return claim
-
-
-def guarantee_of(amounts: Mapping[str, float | None], assumptions: Iterable[str] = ()) -> Guarantee:
-    """The guarantee that has exactly these named numbers, as plans and commands give them; None is not given.
-
-    >>> guarantee_of({"epsilon": 1.0, "delta": 1e-6, "rho": None})
-    Approximate(epsilon=1.0, delta=1e-06)
-    """
-    given = {name: amount for name, amount in amounts.items() if amount is not None}
-    for kind in GUARANTEES.values():
-        if set(kind.names()) == set(given):
-            return kind(**given, assumptions=frozenset(assumptions))
-    ways = ", or ".join(" and ".join(kind.names()) for kind in GUARANTEES.values())
-    raise ParameterError(f"give how much privacy: {ways}; got {' and '.join(given) or 'nothing'}")

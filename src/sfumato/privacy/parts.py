@@ -68,6 +68,11 @@ class Parts(ABC):
         return False
 
     @property
+    def counts_mu(self) -> bool:
+        """Whether it is counted in mu, which normal noise attains."""
+        return False
+
+    @property
     def pure_epsilon(self) -> float:
         """The epsilon of the pure claim that it implies, infinite if none."""
         return math.inf
@@ -84,6 +89,14 @@ class Parts(ABC):
     def concentrated_within(self) -> float:
         """The greatest rho whose concentrated claim meets this one, 0 if none does."""
         return 0.0
+
+    def normal_within(self) -> float:
+        """The greatest (moved / sigma)^2 / 2 of normal noise whose claim meets this one, 0 if none does."""
+        return 0.0
+
+    def at_normal(self, amount: float) -> Self:
+        """The claim of this kind that normal noise with (moved / sigma)^2 / 2 = `amount` meets."""
+        raise ParameterError(f"no claim such as {self!r} follows from normal noise of amount {amount!r}")
 
     def at_rho(self, rho: float) -> Self:
         """The claim of this kind, with this delta if it has one, that rho-concentrated privacy implies."""

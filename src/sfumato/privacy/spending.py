@@ -8,7 +8,8 @@ from numbers import Real
 
 from sfumato import arguments
 from sfumato.errors import ParameterError
-from sfumato.privacy.guarantees import Guarantee, Pure, guarantee_of
+from sfumato.privacy.claims import guarantee_of
+from sfumato.privacy.guarantees import Guarantee, Pure
 from sfumato.privacy.parts import must_be_positive
 
 __all__ = ["Spend", "Spending", "amount_in", "guarantee_like", "kind_in", "spending_of"]

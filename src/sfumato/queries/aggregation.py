@@ -89,12 +89,14 @@ class Rows:
     """The coerced rows themselves, for the few questions that need them: whole numbers, streamed in batches.
 
     A number is its lattice index, a category its position among the declared ones, a set the bits of its items'
-    positions; -1 stands for missing.  With `together`, those of a person follow one another.
+    positions; -1 stands for missing.  With `together`, those of a person follow one another.  `texts` are public by now
+    of columns of texts: each is its place among them, and every other text the place after the last.
     """
 
     where: Predicate | None
     columns: tuple[str, ...]
     together: bool = False
+    texts: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 Statistic = Aggregation | Frequencies | Distinct | Rows

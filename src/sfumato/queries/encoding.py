@@ -7,7 +7,7 @@ they are few, else as `cells` says.  Where a value can be missing, one more leve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +16,15 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.cells import bars, cut
+from sfumato.queries.cuts import checked_cuts, cut_about, grouped
 from sfumato.queries.parts import parts_of
-from sfumato.spaces import Numeric, Space, numeric
+from sfumato.spaces import Categories, Numeric, Space, numeric
 from sfumato.spaces.schema import Schema
 
-__all__ = ["Column", "encoded"]
+__all__ = ["STAND_INS", "Column", "encoded", "known_texts"]
 
 MOST_LEVELS = 100_000  # categories of one column
+STAND_INS = tuple(map(str, range(20)))  # for texts of unknown number, wherever only public quantities count
 MOST_COLUMNS = 400  # their pairs fill 640 MB at the largest number of groups that is used then
 
 Whole = npt.NDArray[np.int64]
@@ -34,6 +36,7 @@ class Column:
 
     For categories `edges` is None.  `nullable`: the last level stands for missing values.  Sets and arrays are several
     columns of levels (`queries/parts.py`).  `weight`: how much its relations to others matter, a public number above 0.
+    `bar_edges`: the first lattice index of each bar, where these are not the equal ones between the bounds.
 
     >>> from sfumato.spaces import Integers, Interval
     >>> Column.of("age", Integers(0, 3)).size, Column.of("pay", Interval(0, 10, step=0.001)).size
@@ -46,10 +49,12 @@ class Column:
     nullable: bool
     whole: str | None = None  # the column of the table, where this is a part of it
     weight: float = 1.0
+    bar_edges: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, name: str, space: Space) -> Column:
-        """The levels of a column with this space."""
+        """The levels of a column with this space; of texts, which are not public, those of stand-ins."""
+        space = space.among(STAND_INS) or space
         if space.labels is not None:
             if len(space.labels) > MOST_LEVELS:
                 raise UnsupportedQuery(
@@ -59,11 +64,9 @@ class Column:
             return cls(name, space, None, not space.settled)
         if numeric(space):
             return cls(name, space, _edges(space), not space.settled)
-        way = "name the columns that do (columns=[...], in the shell --column)"
-        if space.discoverable:
-            way = f"find its common texts with sf.keys({name!r}), declare them as Categories(..., other=...), or {way}"
         raise UnsupportedQuery(
-            f"column {name!r} must hold numbers, dates, categories, sets or arrays to be synthesized; {way}"
+            f"column {name!r} must hold numbers, dates, categories, texts, sets or arrays to be synthesized; name the "
+            "columns that do (columns=[...], in the shell --column)"
         )
 
     @property
@@ -104,8 +107,21 @@ class Column:
 
     @property
     def barred(self) -> Column:
-        """The same numbers with the bars of a public histogram for levels."""
-        return replace(self, edges=bars(self.points - 1))
+        """The same numbers with the bars of a public histogram for levels; where cuts made these, groups of them."""
+        return replace(self, edges=bars(self.points - 1) if self.bar_edges is None else self.bar_edges)
+
+    def about(self, cuts: object) -> Column:
+        """The same numbers with cells about these points for levels."""
+        space = self.space
+        assert numeric(space)
+        lattice = space.lattice
+        edges = cut_about(lattice.low, lattice.high, _atoms(space, space.magnitudes), checked_cuts(lattice, cuts))
+        return replace(self, edges=edges, bar_edges=grouped(edges))
+
+    @property
+    def declared(self) -> Column:
+        """The same column with the cells of its declared bounds, whatever was found."""
+        return self if self.bar_edges is None else replace(Column.of(self.name, self.space), weight=self.weight)
 
     def bars(self) -> Whole:
         """The bar of each level of a number; that for missing values is the last."""
@@ -147,6 +163,12 @@ def encoded(schema: Schema, names: Sequence[str] | None) -> tuple[Column, ...]:
     return found
 
 
+def known_texts(schema: Schema, texts: Mapping[str, Sequence[str]]) -> dict[str, Categories]:
+    """What columns of texts are once some are public: the first of them, where they are more than levels can be."""
+    spaces = {name: schema.space(name).among(known[: MOST_LEVELS - 1]) for name, known in texts.items()}
+    return {name: space for name, space in spaces.items() if space is not None}
+
+
 def _columns(name: str, schema: Schema) -> list[Column]:
     """A column, or the columns that it is made of: fields of a record, items of a set, entries of an array."""
     space = schema.space(name)
@@ -160,6 +182,10 @@ def _columns(name: str, schema: Schema) -> list[Column]:
 
 def _edges(space: Numeric) -> tuple[int, ...]:
     """The first points of the cells, counted from the lower bound."""
-    lattice = space.lattice
-    atoms = frozenset() if space.missing is None else frozenset([lattice.index(space.missing)])
-    return cut(lattice.low, lattice.high, space.magnitudes, atoms)
+    return cut(space.lattice.low, space.lattice.high, space.magnitudes, _atoms(space))
+
+
+def _atoms(space: Numeric, zero: bool = False) -> frozenset[int]:
+    """The lattice points that are cells of their own: what stands for missing values, and zero where it is asked."""
+    missing = () if space.missing is None else (space.lattice.index(space.missing),)
+    return frozenset([*missing, *([0] if zero else [])])

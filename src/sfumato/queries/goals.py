@@ -171,6 +171,11 @@ def _must_be_made(query: Query, condition: Predicate | None, schema: Schema, col
         if type(test) not in TESTS:
             raise UnsupportedQuery(f"{query.name!r} tests column {test.column!r} for what made rows do not tell")
     strange = sorted({*query.columns, *(test.column for test in tests)} - set(columns))
+    if strange and schema.space(strange[0]).discoverable:
+        raise UnsupportedQuery(
+            f"{query.name!r} is about {strange[0]!r}, whose texts are not public; ask the made table for it, or "
+            "declare the texts as Categories(..., other=...)"
+        )
     if strange:
         raise ParameterError(
             f"the queries of a workload are about the columns of the synthetic table; {strange[0]!r} of "

@@ -21,7 +21,9 @@ from sfumato.spaces.schema import Schema
 if TYPE_CHECKING:
     from sfumato.queries.query import Query
 
-__all__ = ["Bound", "Erring", "Question", "Source"]
+__all__ = ["Bound", "Erring", "Known", "Question", "Source"]
+
+Known = tuple[tuple[str, tuple[str, ...]], ...]  # columns of texts, each with those that are public
 
 
 class Source(Protocol):
@@ -38,10 +40,17 @@ class Source(Protocol):
     def answer(self, statistic: Statistic) -> Any:
         """A statistic by its description, in the form that the description states."""
 
-    def rows(self, columns: Sequence[str], where: Predicate | None = None) -> Iterator[Mapping[str, np.ndarray]]:
-        """The coerced, bounded rows in batches of whole numbers, -1 where missing; `where` is bound to the schema."""
+    def rows(
+        self, columns: Sequence[str], where: Predicate | None = None, texts: Known = ()
+    ) -> Iterator[Mapping[str, np.ndarray]]:
+        """The coerced, bounded rows in batches of whole numbers, -1 where missing; `where` is bound to the schema.
 
-    def persons(self, columns: Sequence[str]) -> Iterator[tuple[np.ndarray, Mapping[str, np.ndarray]]]:
+        `texts` are those that are public by now, of columns of texts.
+        """
+
+    def persons(
+        self, columns: Sequence[str], texts: Known = ()
+    ) -> Iterator[tuple[np.ndarray, Mapping[str, np.ndarray]]]:
         """The same rows where persons are protected, those of each together: the number of each row's person, too."""
 
 

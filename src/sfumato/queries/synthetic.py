@@ -12,17 +12,19 @@ import numpy.typing as npt
 from sfumato import arguments
 from sfumato.answers.rows import RowsAnswer
 from sfumato.answers.statements import Accuracy, NotStated
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.privacy.adjacency import Person
-from sfumato.queries.encoding import Column, encoded
+from sfumato.queries.cuts import Cuts, must_be_numbers
+from sfumato.queries.encoding import STAND_INS, Column, encoded, known_texts
 from sfumato.queries.goals import Goal, goals_of
 from sfumato.queries.mending import possible
 from sfumato.queries.parts import Parts, parts_of
 from sfumato.queries.query import Query
-from sfumato.queries.question import Source
+from sfumato.queries.question import Known, Source
 from sfumato.queries.rules import Rules, rules_of
 from sfumato.queries.view import SecretView
 from sfumato.queries.whole import WholeTable, must_be_whole, names_from, shown_names
+from sfumato.queries.wishes import cuts_of, keep_of, must_be_persons, must_have_keys, person_of, weights_of, workload_of
 from sfumato.spaces.schema import Schema, nearest
 
 if TYPE_CHECKING:
@@ -33,8 +35,6 @@ __all__ = ["Synthetic", "SyntheticRows", "synthetic"]
 MOST_ROWS = 10_000_000
 MOST_VALUES = 100_000_000  # of all rows and columns together: 800 MB while they are made
 GOOD_FOR = ("both", "smooth", "marginals")
-TARGETED = 4.0  # times as much as others matter relations to the column that is to be predicted
-HEAVIEST = 1000.0
 GUESSED = 10_000  # rows that predictions suppose where no size is declared
 UNKNOWN = "not stated: how far the rows will be from the table depends on the table"
 
@@ -52,11 +52,18 @@ class Synthetic:
     keep: tuple[str, ...] = ()
     person: tuple[str, ...] | None = None
     workload: tuple[Query, ...] = ()
+    cuts: tuple[str, ...] = ()
+    triples: bool = False
 
     def __post_init__(self) -> None:
         arguments.choice("good_for", self.good_for, GOOD_FOR)
+        arguments.instance("triples", self.triples, bool, "true or false")
+        if self.triples and self.good_for == "smooth":
+            raise ParameterError("three columns are measured beside other marginals; leave good_for at 'both'")
         if self.workload and self.good_for == "smooth":
             raise ParameterError("a table for a workload also measures marginals; leave good_for at 'both'")
+        if self.cuts and self.good_for == "smooth":
+            raise ParameterError("cuts are of cells that are counted, and moments have none; leave good_for at 'both'")
         if self.workload and self.person is not None:
             raise ParameterError(
                 "a workload is answered by rows alone, not by those of persons; leave out the workload or the person"
@@ -77,20 +84,23 @@ class Synthetic:
         record |= {"weights": dict(self.weights)} if self.weights else {}
         record |= {} if self.person is None else {"person": list(self.person)}
         record |= {"keep": list(self.keep)} if self.keep else {}
+        record |= {"cuts": list(self.cuts)} if self.cuts else {}
+        record |= {"triples": True} if self.triples else {}
         return {**record, "workload": [query.to_record() for query in self.workload]} if self.workload else record
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Synthetic:
         """What `to_record`, or a plan, describes."""
-        known = ("columns", "rows", "good_for", "target", "weights", "keep", "person", "workload")
+        known = ("columns", "rows", "good_for", "target", "weights", "keep", "person", "workload", "cuts", "triples")
         unknown = sorted(record.keys() - set(known))
         if unknown:
             raise SchemaError(f"a synthetic query has no part {unknown[0]!r}; known are {', '.join(known)}")
-        weights = _weights(record.get("target"), record.get("weights"))
-        names, keep, person = names_from(record, "synthetic"), _keep(record.get("keep")), _person(record.get("person"))
-        asked = record.get("workload")
+        weights = weights_of(record.get("target"), record.get("weights"))
+        names, good_for = names_from(record, "synthetic"), record.get("good_for", "both")
+        keep, person, asked = keep_of(record.get("keep")), person_of(record.get("person")), record.get("workload")
         listed = None if asked is None else [Query.from_record(one) for one in arguments.several("workload", asked)]
-        return cls(names, record.get("rows"), record.get("good_for", "both"), weights, keep, person, _workload(listed))
+        own = keep, person, workload_of(listed), cuts_of(record.get("cuts")), record.get("triples", False)
+        return cls(names, record.get("rows"), good_for, weights, *own)
 
     def bind(self, query: Query, schema: Schema) -> SyntheticRows:
         """The question about a table with this schema."""
@@ -109,13 +119,20 @@ class Synthetic:
         for part, names in rules.parts():
             possible(part, [column for column in read if column.name in names])
         named = [name for column in read for name in (column.name, column.whole) if name is not None]
-        goals = goals_of(self.workload, schema, named)
-        question = SyntheticRows(query, schema, read, rules, self.rows, self.good_for, goals=goals)
+        plain = (column.name for column in read if column.whole is None)
+        texts = tuple(name for name in plain if schema.space(name).discoverable)
+        goals = goals_of(self.workload, schema, [name for name in named if name not in texts])
+        numbers = {column.whole or column.name: column.ordered and column.whole is None for column in read}
+        must_be_numbers(self.cuts, numbers, rules.made)
+        question = SyntheticRows(
+            query, schema, read, rules, self.rows, self.good_for,
+            goals=goals, undiscovered=texts, uncut=self.cuts, triples=self.triples,
+        )  # fmt: skip
         if self.person is not None:
-            _check_persons(question, self.person)
+            must_be_persons(question, self.person)
             attributes = set(schema.people) & set(question.columns)
             question = replace(question, person=tuple(sorted({*self.person, *attributes})))
-        _check_keys(question)
+        must_have_keys(question)
         if (self.rows or 1) > question.most_rows:
             raise ParameterError(
                 f"{self.rows:,} rows of {len(question.levels)} columns are too many to hold; "
@@ -146,11 +163,14 @@ def synthetic(
     keep: Sequence[str] | None = None,
     person: Sequence[str] | None = None,
     workload: Sequence[Query] | None = None,
+    cuts: Sequence[str] | None = None,
+    triples: bool = False,
 ) -> Query:
     """A table of invented rows, drawn from a private model of this one; whatever is computed from them is free.
 
-    All columns by default: numbers, dates, categories, sets, arrays and records; missing values are modelled.  `rows`:
-    as many as the table has, by default.  `good_for`: "marginals" (shares of values and pairs of values), "smooth"
+    All columns by default: numbers, dates, categories, texts, sets, arrays and records; missing values are modelled.
+    Texts need a delta: those that enough units hold are found first, and all others become one public word.  `rows`: as
+    many as the table has, by default.  `good_for`: "marginals" (shares of values and pairs of values), "smooth"
     (averages of smooth functions of many numbers), or both.  `target`: a column that others are to predict.  `weights`:
     how much relations to a column matter, by its name, 1 where nothing is said; those of a pair's two columns are
     multiplied, and a target is one of 4.  `keep`: public rules that hold in every row, such as `start <= end`,
@@ -158,86 +178,14 @@ def synthetic(
     of these (none: an empty list; attributes of people are known to be); the rows of a person then belong together,
     under a made-up identifier, and each person counts as much as any other.  `workload`: counts, histograms, cross
     tables, sums, means, shares and smooth functions that the rows should answer well, thousands of them if you like; a
-    quarter of the budget goes to them.  Preview it first: that says what it will be good at.
+    quarter of the budget goes to them.  `cuts`: columns of numbers or dates whose declared bounds are far too wide; a
+    tenth of the budget each, a quarter at most, finds where their values lie, so that cells are fine there.
+    `triples`: also relations of three columns that no pairs imply, for a tenth of what pairs get; it takes about twice
+    as long.  Preview it first: that says what it will be good at.
     """
     names = None if columns is None else arguments.names("columns", arguments.several("columns", columns))
-    own = _keep(keep), _person(person), _workload(workload)
-    return Query(Synthetic(names, rows, good_for, _weights(target, weights), *own))
-
-
-def _keep(keep: object) -> tuple[str, ...]:
-    """The rules as they are written, each once."""
-    texts = () if keep is None else arguments.several("keep", keep)
-    return tuple(dict.fromkeys(arguments.text("each rule in keep", text) for text in texts))
-
-
-def _person(person: object) -> tuple[str, ...] | None:
-    """The columns of a person, None where rows stand alone."""
-    if person is None:
-        return None
-    return tuple(sorted(set(arguments.names("person", arguments.several("person", person)))))
-
-
-def _check_keys(question: SyntheticRows) -> None:
-    """Refuse keys with too few numbers for the rows that are wanted or, where nothing is known of them, supposed."""
-    rows = question.rows or question.supposed_size
-    for name in question.rules.keys:
-        room = question.schema.lattice(name).width + 1
-        if rows > room:
-            known = question.rows or question.schema.size
-            guess = "" if known else " (supposed, since nothing says how many the table has)"
-            raise ParameterError(
-                f"unique({name}) has numbers for {room:,} rows, and {rows:,} are to be made{guess}; declare wider "
-                "bounds for it, or say how many rows to make (rows=, in the shell --rows)"
-            )
-
-
-def _check_persons(question: SyntheticRows, person: Sequence[str]) -> None:
-    """Refuse what no person can have."""
-    unit = question.schema.unit
-    if not isinstance(unit, Person):
-        raise ParameterError(
-            "the rows of a person are kept together where persons are protected, and here rows are; declare "
-            "unit=Person(column, rows), in a plan unit = { column = ..., rows = ... }, or leave person out"
-        )
-    if unit.column in question.columns:
-        raise ParameterError(f"{unit.column!r} identifies persons, and is made up; leave it out of the columns")
-    unknown = sorted(set(person) - set(question.columns))
-    if unknown:
-        near = nearest(unknown[0], question.columns)
-        raise ParameterError(f"person names columns of the synthetic table; {unknown[0]!r} is none of it{near}")
-    if question.rules:
-        raise ParameterError(
-            "rules (keep) are kept by rows alone, not together with others of a person; leave out keep or person"
-        )
-    if question.good_for == "smooth":
-        raise ParameterError("rows that are good for smooth queries are measured alone; leave out good_for or person")
-
-
-def _workload(workload: object) -> tuple[Query, ...]:
-    """The queries of a workload."""
-    asked = () if workload is None else arguments.several("workload", workload)
-    for query in asked:
-        arguments.instance("each of workload", query, Query, "a question such as sf.count().where('age >= 18')")
-    if workload is not None and not asked:
-        raise ParameterError("workload is empty; name the queries that the table should answer well, or leave it out")
-    return tuple(asked)
-
-
-def _weights(target: object, weights: object) -> tuple[tuple[str, float], ...]:
-    """The weights that are not 1, in the order of the names; a target's is TARGETED times as large."""
-    found = {} if weights is None else arguments.mapping("weights", weights)
-    for name in found:
-        found[name] = arguments.number(f"the weight of {name!r}", found[name])
-        if not 1 / HEAVIEST <= found[name] <= HEAVIEST:
-            raise ParameterError(
-                f"the weight of {name!r} must lie between {1 / HEAVIEST:g} and {HEAVIEST:g}, got {found[name]:g}; "
-                "leave a column out with columns="
-            )
-    if target is not None:
-        predicted = arguments.text("target", target)
-        found[predicted] = TARGETED * found.get(predicted, 1.0)
-    return tuple(sorted((arguments.text("each name in weights", name), w) for name, w in found.items() if w != 1))
+    own = keep_of(keep), person_of(person), workload_of(workload), cuts_of(cuts), triples
+    return Query(Synthetic(names, rows, good_for, weights_of(target, weights), *own))
 
 
 class Synthesized(Protocol):
@@ -251,8 +199,8 @@ class Synthesized(Protocol):
     def persons(self) -> npt.NDArray[np.int64] | None:
         """Whose each row is, by made-up numbers, where rows belong to persons."""
 
-    def measurements(self) -> dict[str, object]:
-        """What was measured, as plain values."""
+    def measurements(self) -> dict[str, Any]:
+        """What was measured, as plain values; under `texts` and `cuts` those that were found, by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +215,11 @@ class SyntheticRows(WholeTable):
     good_for: str = "both"
     person: tuple[str, ...] | None = None
     goals: tuple[Goal, ...] = ()  # the queries of the workload
+    undiscovered: tuple[str, ...] = ()  # columns of texts none of which is public yet: levels are those of stand-ins
+    texts: Known = ()  # the columns of texts of which some are public by now
+    uncut: tuple[str, ...] = ()  # columns whose cells are yet to be found: levels are those of the declared bounds
+    cuts: Cuts = ()  # the columns whose cells were found, with where their values lie; of no points, supposed ones
+    triples: bool = False  # whether three columns at a time are measured, too
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -277,6 +230,43 @@ class SyntheticRows(WholeTable):
         asked = self.query.columns or tuple(self.schema.held)
         place = {name: at for at, name in enumerate(self.schema.held)} | {name: at for at, name in enumerate(asked)}
         return tuple(sorted((*read, *self.rules.made), key=lambda name: place[name]))
+
+    def over(self, texts: Known = ()) -> SyntheticRows:
+        """The same question once texts are public, those of each column or stand-ins for them; others are one level."""
+        spaces = known_texts(self.schema, dict(texts) or dict.fromkeys(self.undiscovered, STAND_INS))
+        levels = tuple(replace(column, space=spaces.get(column.name, column.space)) for column in self.levels)
+        rules = replace(self.rules, schema=replace(self.schema, columns={**self.schema.held, **spaces}))
+        known = tuple((name, tuple(map(str, space.labels[:-1]))) for name, space in spaces.items())
+        return replace(self, levels=levels, rules=rules, undiscovered=(), texts=known)
+
+    def about(self, cuts: Mapping[str, Sequence[int]] | None = None) -> SyntheticRows:
+        """The same question once cuts are public, those of each column or none yet: then declared cells stand in."""
+        found = {name: cuts[name] for name in self.uncut} if cuts is not None else {}
+        levels = tuple(column.about(found[column.name]) if column.name in found else column for column in self.levels)
+        known = tuple((name, tuple(found.get(name, ()))) for name in self.uncut)
+        return replace(self, levels=levels, uncut=(), cuts=known)
+
+    def told(self, measurements: Mapping[str, Any]) -> SyntheticRows:
+        """The question over the texts and the cells that a release found; itself where there was nothing to find."""
+        question = self
+        if self.undiscovered:
+            found = measurements["texts"]
+            question = self.over(tuple((name, tuple(found[name])) for name in self.undiscovered))
+        return question.about(measurements["cuts"]) if self.uncut else question
+
+    def must_be_found(self) -> None:
+        """Refuse what a synthesizer would have to find first, of those that find nothing."""
+        if self.undiscovered:
+            named = ", ".join(self.undiscovered)
+            raise UnsupportedQuery(
+                f"the texts of {named} are not public, and this synthesizer discovers none: leave mechanism= out, or "
+                "declare the common ones as Categories(..., other=...)"
+            )
+        if self.uncut:
+            raise UnsupportedQuery(
+                f"the cuts of {', '.join(self.uncut)} are not public, and this synthesizer finds none: leave "
+                "mechanism= out, or cuts="
+            )
 
     @property
     def modelled(self) -> tuple[str, ...]:
@@ -323,8 +313,11 @@ class SyntheticRows(WholeTable):
         same: dict[str, object] = {"columns": list(self.columns), "rows": self.rows}
         same |= {} if self.good_for == "both" else {"good_for": self.good_for}
         same |= {"weights": self.weights} if self.weights else {}
+        same |= {"triples": True} if self.triples else {}
         same |= {} if self.person is None else {"person": list(self.person)}
         same |= {"keep": list(self.rules.texts)} if self.rules else {}
+        asked = (*self.uncut, *(name for name, _ in self.cuts))
+        same |= {"cuts": list(asked)} if asked else {}
         return {**same, "workload": self.workload} if self.goals else same
 
     @property
@@ -339,7 +332,7 @@ class SyntheticRows(WholeTable):
 
     def answer(self, table: Source) -> SecretView:
         """A secret view of the columns."""
-        return SecretView(table, self.modelled, self.parts)
+        return SecretView(table, self.modelled, self.parts, self.texts)
 
     def indices(self, rows: pa.Table) -> dict[str, npt.NDArray[np.int64]]:
         """The indices of each column of levels, from made rows."""
@@ -352,13 +345,16 @@ class SyntheticRows(WholeTable):
         return NotStated(UNKNOWN)
 
     def stored(self, output: Synthesized) -> dict[str, object]:
-        """What was measured, the weights, the rules and the workload; the rows are stored as they are."""
+        """What was measured, and the wishes that it was made for; the rows are stored as they are."""
         held = {**output.measurements(), **({"weights": self.weights} if self.weights else {})}
         held |= {"keep": list(self.rules.texts)} if self.rules else {}
+        held |= {"triples": True} if self.triples else {}
         return {**held, "workload": self.workload} if self.goals else held
 
     def read(self, output: Synthesized, mechanism: object) -> RowsAnswer:
         """The rows in their columns' own types."""
+        if self.undiscovered or self.uncut:
+            return self.told(output.measurements()).read(output, mechanism)
         rows = output.rows
         made = {column.name: column.decoded(rows[column.name]) for column in self.levels if column.whole is None}
         made |= self._completed(rows)

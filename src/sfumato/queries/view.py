@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.queries.parts import Parts
-from sfumato.queries.question import Source
+from sfumato.queries.question import Known, Source
 
 __all__ = ["Batches", "SecretView"]
 
@@ -26,20 +26,21 @@ class SecretView:
     table: Source
     columns: tuple[str, ...]
     parts: tuple[Parts, ...] = ()  # of columns that are read as several
+    texts: Known = ()  # that are public by now, of columns of texts
 
     def __repr__(self) -> str:
         return f"SecretView({', '.join(self.columns)})"
 
     def batches(self) -> Batches:
         """One pass over the rows: for each column (each part of one) an array of indices, -1 where missing."""
-        if not self.parts:
-            return self.table.rows(self.columns)
-        return (self._split(batch) for batch in self.table.rows(self.columns))
+        rows = self.table.rows(self.columns, texts=self.texts) if self.texts else self.table.rows(self.columns)
+        return (self._split(batch) for batch in rows) if self.parts else rows
 
     def persons(self) -> Iterator[tuple[npt.NDArray[np.int64], Mapping[str, npt.NDArray[np.int64]]]]:
         """One pass over the rows of persons, in batches that hold whole persons: for each row its person's number."""
         held: list[tuple[npt.NDArray[np.int64], Mapping[str, npt.NDArray[np.int64]]]] = []
-        for persons, batch in self.table.persons(self.columns):
+        more = {"texts": self.texts} if self.texts else {}
+        for persons, batch in self.table.persons(self.columns, **more):
             held.append((persons, self._split(batch) if self.parts else batch))
             if len(persons) and persons[0] != persons[-1]:  # all but the last are complete
                 together, rows = _concatenated(held)

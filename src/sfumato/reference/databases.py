@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sfumato import arguments
 from sfumato.answers.certificate import NoBoundKnown
 from sfumato.errors import ParameterError
+from sfumato.mechanisms.noise.normals import composed
 from sfumato.mechanisms.synthetic.net import CountingMatrix, Net
 from sfumato.mechanisms.synthetic.small_database import SmallDatabase
 from sfumato.mechanisms.synthetic.smooth.fitted import Fitted
@@ -57,14 +58,14 @@ def net(queries: npt.ArrayLike, candidates: npt.ArrayLike, target: Guarantee) ->
 class SmoothPoints:
     """A smooth synthesis with the claim and error of a mechanism."""
 
-    def __init__(self, plan: SmoothSynthesis) -> None:
-        self.plan = plan
+    def __init__(self, plan: SmoothSynthesis, target: Guarantee) -> None:
+        self.plan, self.target = plan, target
 
     def guarantee(self, distance: int = 1) -> Guarantee:
         """What one release costs; stated for neighbors only."""
         if distance != 1:
             raise ParameterError("smooth synthesis states its claim for neighbors, at distance 1")
-        return self.plan.guarantee()
+        return composed(*self.plan.design.costs, self.target)
 
     def error(self, beta: float = 0.05) -> float:
         """The worst error that is predicted for kernels of width 4 on a typical table: a prediction, not a bound."""
@@ -87,4 +88,4 @@ def smooth(columns: int, rows: int, target: Guarantee) -> Calibrated[npt.ArrayLi
             raise ParameterError(f"points must have the shape ({rows}, {count}), got {box.shape}")
         return plan.release(box, rng)
 
-    return Calibrated("smooth synthesis", SmoothPoints(plan), draw, lambda: SMOOTH)
+    return Calibrated("smooth synthesis", SmoothPoints(plan, target), draw, lambda: SMOOTH)

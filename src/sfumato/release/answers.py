@@ -19,7 +19,8 @@ from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.ledger.names import plain_name
 from sfumato.mechanisms import Mechanism, steps
 from sfumato.mechanisms.mechanism import loss_of
-from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Question
 from sfumato.records import canonical, readable
 from sfumato.storage import in_a_folder
@@ -211,6 +212,11 @@ class Release(Shown, Framed):
     def disputed(self) -> bool:
         """Whether the release was stored with a smaller claim than its mechanism gives; `guarantee` is the latter."""
         return self.stated is not None
+
+    @property
+    def disputes(self) -> tuple[str, ...]:
+        """What is wrong with the file that it was read from, in words."""
+        return () if self.stated is None else (dispute(self.stated, "").strip(),)
 
     @property
     def title(self) -> str:

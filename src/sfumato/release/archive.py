@@ -16,7 +16,8 @@ from sfumato.deferred import Listed
 from sfumato.errors import ParameterError, SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.mechanisms import MECHANISMS, Mechanism, joined, listed, mechanism_from
 from sfumato.mechanisms.former import FORMER as FORMER_MECHANISMS
-from sfumato.privacy.guarantees import Guarantee, guarantee_from
+from sfumato.privacy.claims import guarantee_from
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query, Question, bind
 from sfumato.records import canonical
 from sfumato.release import FORMAT, FORMER, Provenance, Release, TableRelease

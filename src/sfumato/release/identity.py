@@ -16,7 +16,7 @@ from sfumato.errors import LedgerError, SfumatoError
 from sfumato.ledger import Known
 from sfumato.ledger.protocol import in_words
 from sfumato.privacy.adjacency import Person
-from sfumato.privacy.guarantees import guarantee_from
+from sfumato.privacy.claims import guarantee_from
 from sfumato.records import canonical, digest, sha256
 from sfumato.spaces.schema import Schema
 

@@ -3,9 +3,9 @@
 The measured pairs make a tree of bags of columns (`marginals/tree.py`).  A new row takes the columns of the first bag
 from one released row, and those that each further bag adds from a released row that is like it, in public groups of
 levels, in the columns that the two bags share.  So every bag has the joint shares of the released rows, up to sampling
-and to relations inside groups, and what the tree holds independent is mixed anew.  New rows that break a rule of the
-table give way to released ones, which keep it.  Rows where a condition holds are those of many that are drawn.  Nothing
-but what is public is read.
+and to relations inside groups, and what the tree holds independent is mixed anew; numbers whose moments were measured
+stay together.  New rows that break a rule of the table give way to released ones, which keep it.  Rows where a
+condition holds are those of many that are drawn.  Nothing but what is public is read.
 """
 
 from __future__ import annotations
@@ -38,19 +38,24 @@ def more_rows(
     measured: Sequence[Sequence[str]],
     count: int,
     chance: np.random.Generator,
+    together: Sequence[str] = (),
 ) -> dict[str, Whole]:
-    """So many new rows, as the released ones are given: indices of each column, -1 where missing."""
+    """So many new rows, as the released ones are given: indices of each column, -1 where missing.
+
+    Columns that belong `together` always come from one released row: the first of them stands for all in the tree.
+    """
     names = [column.name for column in columns]
     groups = [coarse(column.levels(held[column.name]), column) for column in columns]
     tree = JunctionTree.of(int(some.max(initial=0)) + 1 for some in groups)
+    first = [names.index(together[0] if name in together else name) for name in names]
     for part in measured:
-        for one, other in combinations(sorted(names.index(name) for name in part), 2):
+        for one, other in combinations(sorted({first[names.index(name)] for name in part}), 2):
             tree = tree.including((one, other))
     givers: dict[int, Whole] = {}
     for place, bag in enumerate(tree.bags):
         chosen = _alike(groups, tree.separator(place), givers, count, chance)
         givers |= {column: chosen for column in bag if column not in givers}
-    return {name: held[name][givers[place]] for place, name in enumerate(names)}
+    return {name: held[name][givers[place]] for place, name in zip(first, names, strict=True)}
 
 
 def rows_where(
@@ -60,11 +65,12 @@ def rows_where(
     count: int,
     given: Term | None,
     chance: np.random.Generator,
+    together: Sequence[str] = (),
 ) -> dict[str, Whole]:
     """So many new rows that keep the rules of the question, all with the condition; refused where it is too rare."""
     rules, parts, found, drawn = question.rules, [], 0, 0
     while found < count:
-        some = more_rows(held, question.levels, measured, min(max(count, LOOKED // 10), LOOKED), chance)
+        some = more_rows(held, question.levels, measured, min(max(count, LOOKED // 10), LOOKED), chance, together)
         if rules:
             broken = np.flatnonzero(~rules.hold(some))
             givers = chance.integers(len(held[question.levels[0].name]), size=len(broken))
@@ -72,7 +78,7 @@ def rows_where(
                 some[name][broken] = held[name][givers]
         drawn += len(some[question.levels[0].name])
         if given is not None:
-            kept = Made(question.schema, rules.completed(some)[0]).truth(given).yes
+            kept = Made(rules.schema, rules.completed(some)[0]).truth(given).yes
             some = {name: column[kept] for name, column in some.items()}
         parts.append(some)
         found += len(some[question.levels[0].name])

@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from sfumato.answers.frames import Framed
 from sfumato.answers.statements import ErrorStatement, level_of
-from sfumato.cards import Card, Shown
+from sfumato.cards import Card, Shown, listed
 from sfumato.mechanisms.synthetic.marginals.judging import CLASSES, COARSE, MOST_PAIRS, UNITS, coarse
 from sfumato.mechanisms.synthetic.marginals.prediction import FEW, Errors, errors, like_a_sample, like_counts
 from sfumato.queries.encoding import Column
 from sfumato.queries.goals import UNIT as GOAL
 
-__all__ = ["HEADINGS", "NAMED", "PredictedErrors", "advice", "predicted", "stated", "wasted"]
+__all__ = [
+    "HEADINGS", "NAMED", "PredictedErrors", "advice", "predicted", "stated", "three_of", "wasted", "worst",
+]  # fmt: skip
 
 Names = tuple[str, ...]
 Levels = npt.NDArray[np.int64]
@@ -30,6 +32,8 @@ TINY = 1e-9
 DRAWN = 0.1  # of a random sample's error is left by the fit, and by drawing whole rows from many small parts
 GOOD, POOR = 0.05, 0.15  # total variations that are small, and large
 CELLS, ENOUGH, UNUSED = 64, 200, 10  # cells of a column, its rows, and the part of the cells: none is advised below
+TELLING = 0.3  # the total variation up to which rows tell where a column's values lie
+COUNTED = 4.0  # standard deviations that a number of rows must have: else it is noise, and so is what is a share of it
 HEADINGS = ("of", "kind", "at most", "sample")
 NAMED = {"columns": "column", "measured": "measured pair", "others": "pair that was not measured"}
 
@@ -49,6 +53,7 @@ class PredictedErrors(Shown, Framed):
     samples: dict[Names, float]
     middles: dict[Names, float]  # errors that are as likely to be larger as smaller
     measured: frozenset[tuple[str, str]]
+    triples: frozenset[Names] = frozenset()  # three columns at a time that were measured
 
     def within(self, names: Names) -> float:
         """The predicted bound of a column or a pair."""
@@ -97,6 +102,8 @@ def advice(found: PredictedErrors) -> dict[str, str]:
     good = [names for names in order if found.within(names) <= GOOD]
     poor = [names for names in reversed(order) if found.within(names) > POOR]
     unknown = "relations of three columns or more, and single rows: neither was measured"
+    if found.triples:
+        unknown = "relations of other three columns, of four or more, and single rows: none was measured"
     if good:
         told = {"good for": f"shares of {_some(good)}: predicted within {GOOD:.0%} in total variation"}
     else:
@@ -106,11 +113,20 @@ def advice(found: PredictedErrors) -> dict[str, str]:
     return {**told, "not for": unknown}
 
 
-def wasted(columns: Sequence[Column], rows: Mapping[str, Levels]) -> dict[str, str]:
-    """Which numbers lie in under a tenth of the cells of their declared bounds, by the released rows, in words."""
+def wasted(
+    columns: Sequence[Column], rows: Mapping[str, Levels], found: PredictedErrors | None = None
+) -> dict[str, str]:
+    """Which numbers lie in under a tenth of the cells of their declared bounds, by the released rows, in words.
+
+    Where predicted errors are given, only of columns that these rows tell enough of: noise alone lies anywhere.
+    """
     told = []
     for column in columns:
-        held, lattice = np.sort(rows[column.name][rows[column.name] >= 0]), column.space.lattice
+        present = rows[column.name] >= 0
+        most = TELLING * present.mean()  # of the rows that have a value
+        if found is not None and found.columns.get(column.name, 1.0) > most:
+            continue
+        held, lattice = np.sort(rows[column.name][present]), column.space.lattice
         if lattice is None or column.valued < CELLS or len(held) < ENOUGH:
             continue
         ends = held[[len(held) // ENOUGH, -1 - len(held) // ENOUGH]]  # all but a few on either side
@@ -120,10 +136,10 @@ def wasted(columns: Sequence[Column], rows: Mapping[str, Levels]) -> dict[str, s
             told.append(f"{column.name} ({low} to {high})")
     if not told:
         return {}
-    shown = ", ".join(told[:NAMES]) + (f" and {len(told) - NAMES} more" if len(told) > NAMES else "")
     return {
-        "bounds": f"nearly all rows lie in under a tenth of the cells of the declared bounds of {shown}: declare "
-        "narrower ones, and a table made anew tells more of them"
+        "bounds": f"nearly all rows lie in under a tenth of the cells of the declared bounds of "
+        f"{listed(told, NAMES)}: declare narrower ones, or name them in cuts=, and a table made anew tells more of "
+        "them"
     }
 
 
@@ -135,7 +151,10 @@ def _some(tables: Sequence[Names]) -> str:
 def predicted(
     columns: Sequence[Column], levels: Mapping[str, Levels], method: Mapping[str, Any], level: float
 ) -> PredictedErrors:
-    """The predictions for made rows, given as levels, from what was judged of them."""
+    """The predictions for made rows, given as levels, from what was judged of them.
+
+    Where the number of rows itself is mostly noise, nothing is known of shares, and anything may be.
+    """
     total, judged = float(method["total"]), method["judged"]
     groups = {column.name: coarse(levels[column.name], column) for column in columns}
     names = [column.name for column in columns]
@@ -150,6 +169,10 @@ def predicted(
     for kind, tables in _tables(names, measured, judged).items():
         lengths = [like_a_sample(_shares(groups, table), total) for table in tables]
         for own, some in _sorts(kind, tables, sizes).items():
+            if total < COUNTED * float(method.get("total_error", 0.0)):
+                found |= dict.fromkeys(some, 1.0)
+                middles |= dict.fromkeys(some, 1.0)
+                continue
             seen = distributions(own, some, groups, total, judged, noise, sizes)
             found |= dict(zip(some, seen.at(level).tolist(), strict=True))
             middles |= dict(zip(some, seen.middle().tolist(), strict=True))
@@ -162,7 +185,13 @@ def predicted(
         samples,
         middles,
         frozenset(measured),
+        frozenset(three_of(method)),
     )
+
+
+def three_of(method: Mapping[str, Any]) -> list[Names]:
+    """Three columns at a time that were measured, each once."""
+    return sorted({tuple(part["columns"]) for part in method.get("measured", ()) if len(part["columns"]) == 3})
 
 
 def _tables(names: Sequence[str], measured: set[tuple[str, str]], judged: Mapping[str, Any]) -> dict[str, list[Names]]:
@@ -227,7 +256,7 @@ def stated(method: Mapping[str, Any], beta: float, besides: str) -> ErrorStateme
     """
     total, judged = float(method["total"]), method["judged"]
     off = float(method.get("total_error", 0.0))
-    names = {tuple(part["columns"]) for part in method["measured"]}
+    names = {pair for part in method["measured"] for pair in combinations(part["columns"], 2)}
     upper: dict[str, float] = {}
     if "tables" in judged:
         kinds = [
@@ -238,12 +267,12 @@ def stated(method: Mapping[str, Any], beta: float, besides: str) -> ErrorStateme
             values = [misfit for misfit, own in zip(judged["misfits"], kinds, strict=True) if own == kind]
             if values:
                 reach = _normal(judged["scale"] / math.sqrt(len(values)), off, beta)
-                upper[kind] = float(np.mean(values)) + reach
+                upper[kind] = max(0.0, float(np.mean(values))) + reach  # no mean is negative
     else:
         reach = 1 / UNITS + _laplace(judged["scale"], off, beta)  # whole means were rounded down
-        upper = {kind: misfit + reach for kind, misfit in zip(judged["classes"], judged["misfits"], strict=True)}
+        upper = {kind: max(0, one) + reach for kind, one in zip(judged["classes"], judged["misfits"], strict=True)}
     upper = {kind: value + _rounded(kind, method.get("rows"), off) for kind, value in upper.items()}
-    most = {kind: min(1.0, max(0.0, value) / (2 * total)) for kind, value in upper.items()}
+    most = {kind: min(1.0, value / (2 * total)) for kind, value in upper.items()}
     level = level_of(beta)
     others = [ErrorStatement(kind, most[kind], level) for kind in CLASSES[1:] if kind in most]
     if "workload" in judged:
@@ -259,8 +288,15 @@ def _workload(found: Mapping[str, Any], normal: bool, total: float, off: float, 
         "worst": max(found["mean"], found["worst"]),
     }  # it is no less
     return [
-        ErrorStatement(kind, min(2.0, max(0.0, value + reach) / total), level_of(beta)) for kind, value in said.items()
+        ErrorStatement(kind, min(2.0, max(0.0, max(0.0, one) + reach) / total), level_of(beta))
+        for kind, one in said.items()
     ]
+
+
+def worst(method: Mapping[str, Any], beta: float) -> float:
+    """The rows by which no query of the workload is off, all its numbers added up: as `stated` says it."""
+    judged, total, off = method["judged"], float(method["total"]), float(method.get("total_error", 0.0))
+    return total * _workload(judged["workload"], "tables" in judged, total, off, beta)[1].most
 
 
 def _normal(deviation: float, off: float, beta: float) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sfumato.errors import SchemaError, SfumatoError
-from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries import Query, Question, bind
 from sfumato.records import canonical
 from sfumato.release import FORMAT, FORMER, Identity, scope

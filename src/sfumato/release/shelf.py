@@ -10,7 +10,7 @@ from sfumato.errors import LedgerError
 from sfumato.ledger import LedgerLike
 from sfumato.ledger.entries import Entry
 from sfumato.ledger.protocol import in_words
-from sfumato.privacy.guarantees import guarantee_from
+from sfumato.privacy.claims import guarantee_from
 from sfumato.release import Published
 from sfumato.visible import visible
 

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from sfumato import arguments
 from sfumato.answers.answer import failure_of
 from sfumato.answers.smooth_errors import SmoothErrors
 from sfumato.answers.statements import Accuracy, NotStated
 from sfumato.errors import SchemaError, UnsupportedQuery
+from sfumato.mechanisms.synthetic.cuts import CutSynthesis
 from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
 from sfumato.mechanisms.synthetic.marginals.generation import shuffling
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis
 from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
 from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
+from sfumato.mechanisms.synthetic.texts import TextSynthesis
 from sfumato.mechanisms.synthetic.workload.mechanism import WorkloadSynthesis
-from sfumato.privacy.guarantees import to_record
+from sfumato.privacy.claims import to_record
 from sfumato.queries.predicates import Predicate
 from sfumato.queries.query import Query
 from sfumato.queries.question import Source
 from sfumato.queries.rules import given_of
 from sfumato.queries.synthetic import Synthetic, SyntheticRows
 from sfumato.randomness import secure
-from sfumato.release.hidden import beyond
-from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, wasted
-from sfumato.release.relations import relations, unmet
+from sfumato.release.hidden import beyond, farther
+from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, three_of, wasted
+from sfumato.release.relations import cells_found, relations, texts_found, unmet
 from sfumato.release.tables import TableRelease
 
 if TYPE_CHECKING:
@@ -38,7 +43,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SyntheticTable"]
 
-Synthesizer = MarginalSynthesis | NumericSynthesis | JoinedSynthesis | PersonSynthesis | WorkloadSynthesis
+Synthesizer = (
+    MarginalSynthesis
+    | NumericSynthesis
+    | JoinedSynthesis
+    | PersonSynthesis
+    | WorkloadSynthesis
+    | TextSynthesis
+    | CutSynthesis
+)
+FINDING: dict[str, tuple[type[TextSynthesis | CutSynthesis], str]] = {  # what finds texts and cells, and where it names
+    "text-synthesis": (TextSynthesis, "making"),  # what follows
+    "cut-synthesis": (CutSynthesis, "over_cuts"),
+}
 MEASURE_COUNTS: dict[str, type[MarginalSynthesis | PersonSynthesis | WorkloadSynthesis]] = {
     "marginal-synthesis": MarginalSynthesis,
     "person-synthesis": PersonSynthesis,
@@ -67,19 +84,39 @@ class SyntheticTable(TableRelease):
     FORMAT: ClassVar[str] = "sfumato-synthetic/1"
 
     @property
-    def question(self) -> SyntheticRows:
+    def _asked(self) -> SyntheticRows:
         """What was asked, bound to the schema again."""
         weights = tuple(sorted(self.method.get("weights", {}).items()))
         keep, person = tuple(self.method.get("keep", ())), self.method.get("person")
         owned = None if person is None else tuple(person)
         workload = tuple(Query.from_record(query) for query in self.method.get("workload", ()))
-        columns = tuple(self.method["columns"])
-        details = Synthetic(columns, self.method["rows"], weights=weights, keep=keep, person=owned, workload=workload)
+        columns, cuts = tuple(self.method["columns"]), tuple(sorted(self.method.get("cuts", {})))
+        own, triples = (keep, owned, workload, cuts), self.method.get("triples", False)
+        details = Synthetic(columns, self.method["rows"], "both", weights, *own, triples)
         return details.bind(Query(details), self.schema)
+
+    @property
+    def question(self) -> SyntheticRows:
+        """What was asked, bound to the schema again, over the texts and cells that were found."""
+        return self._asked.told(self.method)
+
+    @property
+    def _made_by(self) -> str:
+        """The stored name of what made the rows, once texts and cells were found."""
+        name = str(self.method["type"])
+        for _ in FINDING:  # texts first, where both are found
+            name = str(self.method[FINDING[name][1]]) if name in FINDING else name
+        return name
 
     @property
     def mechanism(self) -> Synthesizer:
         """The synthesizer, rebuilt from its public parameters; tables of 0.3.0 and before kept its target as spend."""
+        if self.method["type"] in FINDING:
+            return FINDING[self.method["type"]][0].from_record(self._asked, self.method)
+        for what, names in (("texts", self._asked.undiscovered), ("cuts", self._asked.uncut)):
+            if names:
+                named = ", ".join(names)
+                raise SchemaError(f"the {what} of {named} must have been discovered, and this table does not say how")
         kind = {**MEASURE_COUNTS, **MEASURE_MOMENTS}.get(self.method["type"])
         if kind is None:  # never taken for another one, whose claim it may not have
             raise SchemaError(
@@ -89,17 +126,29 @@ class SyntheticTable(TableRelease):
         return kind.from_record(self.question, {"target": to_record(self.spend), **self.method})
 
     @property
+    def _together(self) -> list[str]:
+        """The columns whose moments were measured together: each row has them from one point."""
+        if self._made_by not in MEASURE_MOMENTS or not self.method.get("moments", True):
+            return []
+        return [column.name for column in self.question.levels if column.ordered]
+
+    @property
     def _smooth(self) -> NumericSynthesis | JoinedSynthesis | None:
         """The synthesizer, where it measured moments."""
-        kind = MEASURE_MOMENTS.get(self.method["type"])
+        kind = MEASURE_MOMENTS.get(self._made_by)
         record = {"target": to_record(self.spend), **self.method}
         return None if kind is None else kind.from_record(self.question, record)
 
     @property
     def measured(self) -> list[tuple[str, str]]:
-        """The pairs of columns whose joint counts were measured, each once."""
-        pairs = (tuple(part["columns"]) for part in self.method.get("measured", ()))
-        return sorted({(one, other) for one, other in pairs})
+        """The pairs of columns whose joint counts were measured, each once; also those within three columns."""
+        parts = (part["columns"] for part in self.method.get("measured", ()))
+        return sorted({pair for columns in parts for pair in combinations(columns, 2)})
+
+    @property
+    def triples(self) -> list[tuple[str, ...]]:
+        """Three columns at a time whose joint counts were measured, each once; only where they were asked for."""
+        return three_of(self.method)
 
     @property
     def judged(self) -> bool:
@@ -128,21 +177,28 @@ class SyntheticTable(TableRelease):
 
     def advice(self) -> dict[str, str]:
         """What to ask of the rows and what not: relations, predicted errors, where no row is, bounds that are wide."""
-        question, counts = self.question, self.method["type"] in MEASURE_COUNTS or "judged" in self.method
+        question, counts = self.question, self._made_by in MEASURE_COUNTS or "judged" in self.method
         columns, places = question.levels, question.indices(self.rows)
-        told = relations(question, self.mechanism.target, len(self.measured)) if counts else {}
-        told |= advice(self.errors()) if self.judged else {}
+        target, known = self.mechanism.target, (len(self.measured), self._together, self.triples)
+        told = relations(question, target, *known) if counts else {}
+        found = self.errors() if self.judged else None
+        told |= {} if found is None else advice(found)
         missed = unmet(question, places, self.method)
         if missed is not None:
             told["bad at"] = "; ".join([missed, *([told["bad at"]] if "bad at" in told else [])])
         last = {"not for": told.pop("not for")} if "not for" in told else {}
         smooth = {"smooth": words} if (words := self._smoothness()) else {}
-        return {**told, **beyond(columns, places), **last, **wasted(columns, places), **smooth}
+        return {**told, **beyond(columns, places), **last, **wasted(columns, places, found), **smooth}
 
     def _facts(self) -> dict[str, str]:
         """What to use it for first, then the claim; what few ask for last."""
         kept, room = "; ".join(self.method.get("keep", ())), self.question.rules.room
-        told = {**({"every row": kept} if kept else {}), **self.advice()}
+        told = {
+            **({"every row": kept} if kept else {}),
+            **texts_found(self.question),
+            **cells_found(self.question),
+            **self.advice(),
+        }
         total = float(self.method.get("total", 0.0))
         if room is not None and len(self) == room < total and self.method["rows"] is None:
             told["rows"] = f"as many as keys have numbers for, where the table has about {total:,.0f}"
@@ -172,14 +228,19 @@ class SyntheticTable(TableRelease):
         """What the rows answer, with an interval that includes the table's own error: free, predicted, not proven.
 
         Any question whose answer is numbers: counts, means, shares, quantiles, correlations, by groups and with
-        conditions, as a session takes it.  Of a handful of rows, or of more than can be held, none is answered.
+        conditions, as a session takes it.  Of a handful of rows, or of more than can be held, none is answered.  Of a
+        query of the table's workload the interval is no wider than what `error` states of its worst query.
         """
-        from sfumato.release.free_answers import asked
+        from sfumato.release.free_answers import SEED, asked
+        from sfumato.release.workload import bounded
 
         arguments.instance("query", query, Query, "a question such as sf.mean('age')")
         off = float(self.method.get("total_error", 0.0))
-        rows = self.rows.select(self.question.columns)
-        return asked(query, rows, self.question.rules, self.errors(), float(self.method["total"]), off)
+        question, found = self.question, self.errors()
+        rows, places = self.rows.select(question.columns), question.indices(self.rows)
+        far = farther(question.levels, places, rows, found, np.random.default_rng(SEED))
+        answer = asked(query, rows, question.rules, found, float(self.method["total"]), off, far)
+        return bounded(answer, query, question, places, self.method)
 
     def more(self, rows: int, given: str | Predicate | None = None, *, after: int = 0) -> pa.Table:
         """So many more rows like these, as an Arrow table: free, as they are drawn from what is public already.
@@ -211,7 +272,8 @@ class SyntheticTable(TableRelease):
             return question.read(Synthesis(held, persons=persons), self.mechanism).value
         wanted = None if given is None else given_of(given, question.rules, question.columns)
         parts = [part["columns"] for part in self.method.get("measured", ())]
-        made = rows_where(question.indices(self.rows), question, parts, count, wanted, shuffling(secure()))
+        held, chance = question.indices(self.rows), shuffling(secure())
+        made = rows_where(held, question, parts, count, wanted, chance, self._together)
         return question.read(Synthesis(made | question.rules.numbered(count, numbered)), self.mechanism).value
 
     def write_more(

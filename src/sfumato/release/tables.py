@@ -14,14 +14,16 @@ from sfumato.answers.certificate import Verdict, certificate_from
 from sfumato.answers.frames import Framed, write_csv
 from sfumato.answers.rows import RowsAnswer
 from sfumato.answers.statements import Accuracy
-from sfumato.cards import Card, Shown, counted
+from sfumato.cards import Card, Shown, counted, listed
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.mechanisms.mechanism import Mechanism
-from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
 from sfumato.records import canonical
-from sfumato.release.answers import Provenance, facts
+from sfumato.release.answers import Provenance, dispute, facts
+from sfumato.release.fingerprint import rows_digest
 from sfumato.release.identity import Identity, scope
 from sfumato.spaces.schema import Schema
 from sfumato.storage import in_a_folder
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["TableQuestion", "TableRelease"]
 
 METADATA = b"sfumato.release"  # where a Parquet file keeps the record
+EDITED = (
+    "the rows are not those that were released: they were changed, or are a part of them; write the table again from "
+    "its ledger"
+)
 
 
 class TableQuestion(Protocol):
@@ -83,6 +89,8 @@ class TableRelease(Shown, Framed):
     spend: Guarantee
     method: dict[str, Any]
     stated: Guarantee | None = None  # what a file states where its mechanism gives no such claim
+    sealed: str | None = None  # the digest of the rows that were released; none of tables of before 1.0
+    edited: bool = False  # whether a file holds other rows
 
     @classmethod
     def of(
@@ -100,7 +108,9 @@ class TableRelease(Shown, Framed):
         method = {**mechanism.to_record(), **question.stored(output)}
         rows = question.read(output, mechanism).value
         stamped = replace(provenance, parts=(method,))
-        return cls(name, rows, question.schema, guarantee, certificate, stamped, spend, method)
+        return cls(
+            name, rows, question.schema, guarantee, certificate, stamped, spend, method, sealed=rows_digest(rows)
+        )  # fmt: skip
 
     @classmethod
     def identity(cls, question: Any, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
@@ -137,8 +147,8 @@ class TableRelease(Shown, Framed):
 
     @property
     def disputed(self) -> bool:
-        """Whether the table was stored with a smaller claim than its mechanism gives; `guarantee` is the latter."""
-        return self.stated is not None
+        """Whether the table was stored with a smaller claim than its mechanism gives, or with other rows."""
+        return self.stated is not None or self.edited
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -185,10 +195,17 @@ class TableRelease(Shown, Framed):
         return str(Card(self._title(), self._facts()))
 
     def _title(self) -> str:
-        return f"{self.name}: {counted(len(self), 'row')} of {', '.join(self.rows.column_names)}"
+        return f"{self.name}: {counted(len(self), 'row')} of {listed(self.rows.column_names)}"
 
     def _facts(self) -> dict[str, str]:
-        return facts(self, self.provenance, use="every later query on this table is free: it costs no more privacy")
+        told = facts(self, self.provenance, use="every later query on this table is free: it costs no more privacy")
+        return {**told, "DISPUTED": "; ".join(self.disputes)} if self.disputed else told
+
+    @property
+    def disputes(self) -> tuple[str, ...]:
+        """What is wrong with the file that it was read from, in words."""
+        claim = () if self.stated is None else (dispute(self.stated, "").rstrip("\n"),)
+        return claim if not self.edited else (*claim, EDITED)
 
     def advice(self) -> dict[str, str]:
         """What to use it for, and what not, by heading; nothing where that is not known."""
@@ -219,7 +236,7 @@ class TableRelease(Shown, Framed):
             "provenance": self.provenance.to_record(),
             "spend": to_record(self.spend),
             "method": self.method,
-        }
+        } | ({} if self.sealed is None else {"rows": self.sealed})
 
     def to_bytes(self) -> bytes:
         """A Parquet file with the record in its metadata: the bytes that the ledger stores."""
@@ -245,6 +262,7 @@ class TableRelease(Shown, Framed):
             raise SchemaError(f"this does not hold a table of format {cls.FORMAT}") from None
         if record.get("format") != cls.FORMAT:
             raise SchemaError(f"this is not a table of format {cls.FORMAT}; it may come from another version")
+        sealed = record.get("rows")
         return cls(
             name=record["name"],
             rows=rows.replace_schema_metadata(None),
@@ -254,6 +272,8 @@ class TableRelease(Shown, Framed):
             provenance=Provenance.from_record(record["provenance"]),
             spend=guarantee_from(record["spend"]),
             method=record["method"],
+            sealed=sealed,
+            edited=sealed is not None and sealed != rows_digest(rows),
         )
 
     def save(self, path: str | Path) -> Path:

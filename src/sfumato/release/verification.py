@@ -20,10 +20,11 @@ from sfumato.ledger.entries import SERIES
 from sfumato.ledger.protocol import in_words
 from sfumato.ledger.rules import added, first_of
 from sfumato.ledger.terms import Terms
+from sfumato.privacy.claims import guarantee_from
 from sfumato.privacy.filters import Amounts
-from sfumato.privacy.guarantees import Guarantee, guarantee_from
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries.binding import limited
-from sfumato.release import Release
+from sfumato.release import Release, TableRelease
 from sfumato.release.archive import read
 from sfumato.release.series import is_series
 
@@ -101,6 +102,8 @@ class _Check:
             mine = _is_about(release, self.ledger.terms)
         except Exception:  # contents are checked by their hash: what is kept under it may still be no release
             return self._dispute(entry, "cannot be read back")
+        if isinstance(release, TableRelease) and release.edited:
+            return self._dispute(entry, "holds other rows than its record says")
         if release.provenance.laboratory is not None and self.ledger.laboratory is None:
             return self._dispute(entry, "comes from a laboratory and protects nobody")
         if not mine:

@@ -55,4 +55,5 @@ def page_for(directory: Path, about: About) -> Path:
 
 def _plain(text: str) -> str:
     """A text that can be part of a file's name."""
-    return "".join(one if one.isalnum() or one in "-_." else "-" for one in text)[:80]
+    plain = "".join(one if one.isalnum() or one in "-_." else "-" for one in text)
+    return plain.encode()[:80].decode(errors="ignore")  # bytes: those of a file's name are few

@@ -55,6 +55,8 @@ def _others(record: Mapping[str, Any]) -> str:
     """What becomes of values beyond the declaration."""
     if record["type"] in BOUNDED and "low" in record:
         return "moved to the nearer bound"
+    if record["type"] == "texts" and record.get("other") is not None:
+        return f"cut; made as {record['other']} where they are not found"
     if record.get("other") is not None:
         return f"counted as {record['other']}"
     told = {"categories": LEFT_OUT, "subsets": "an unknown item is dropped", "texts": "cut"}

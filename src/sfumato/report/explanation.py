@@ -13,7 +13,8 @@ from sfumato.accounting.posteriors import Belief, beliefs
 from sfumato.answers.statements import Accuracy, ErrorStatement
 from sfumato.errors import ParameterError
 from sfumato.numeric import shown_up
-from sfumato.privacy.guarantees import Guarantee, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.privacy.statements import EveryEvent
 from sfumato.release import Provenance, Published
 

@@ -16,7 +16,7 @@ from sfumato.ledger.offers import charged_together
 from sfumato.markup import Markup, filled, joined
 from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Guarantee
-from sfumato.release import Published, dispute
+from sfumato.release import Published
 from sfumato.report.about import About
 from sfumato.report.answers import Answers, cost, laid_out, left, listed
 from sfumato.report.declared import HEADINGS as DECLARED_HEADINGS
@@ -123,7 +123,7 @@ def _section(number: int, release: Published, file: str | None, described: str |
     place = release.provenance
     facts = {
         "Guarantee": _sentence(place.claimed(release.guarantee)),
-        **({"Disputed": _sentence(dispute(release.stated, "").strip())} if release.disputed else {}),
+        **({"Disputed": _sentence("; ".join(release.disputes))} if release.disputed else {}),
         "Error to expect": _sentence(release.accuracy()),
         **{name.capitalize(): _sentence(text) for name, text in release.advice().items()},
         "Question": _question(release),

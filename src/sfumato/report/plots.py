@@ -134,10 +134,10 @@ PICTURES: dict[str, Callable[[Release, float], Any]] = {
 
 def plot_budget(ledger: LedgerLike) -> Any:
     """A gauge for each part of the budget: what each release took, and what is left."""
-    budget, spent = ledger.terms.budget, ledger.spent()
+    budget, spent, left = ledger.terms.budget, ledger.spent(), ledger.remaining().parts()
     rows: list[dict[str, Any]] = []
     for place, (name, limit) in enumerate(budget.parts().items()):
-        used = spent.parts()[name]
+        used = limit - left[name] if name == "delta" else spent.parts()[name]  # what is spent is said at all of delta
         charges = [entry for entry in ledger.entries() if entry.kind == "charge"]
         parts = [(entry.name, entry.amounts[place] / UNIT) for entry in charges if entry.amounts[place]]
         if abs(sum(amount for _, amount in parts) - used) > 1e-9 * max(limit, used):

@@ -12,8 +12,9 @@ from sfumato.ledger import Entry, LedgerLike
 from sfumato.ledger.accounts import Accounts
 from sfumato.ledger.names import charged
 from sfumato.ledger.rules import first_of
+from sfumato.privacy.claims import guarantee_from
 from sfumato.privacy.filters import Amounts
-from sfumato.privacy.guarantees import Guarantee, guarantee_from
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.records import digest as digest_of
 
 __all__ = ["Index", "Line", "question_key"]

@@ -127,7 +127,9 @@ class Box(Space):
 
     @classmethod
     def drafted(cls, stored: str, blank: str) -> list[str] | None:
-        """Lists of numbers; of a fixed length where the type says it."""
+        """Lists of numbers, of a fixed length where the type says it, and lists of such lists."""
+        if stored.startswith(("array<array<float", "array<array<int", "array<array<decimal")):
+            return ['type = "box"', f'shape = ["{blank}", "{blank}"]', f'low = "{blank}"', f'high = "{blank}"']
         if not stored.startswith(("array<float", "array<decimal")):
             return None
         _, _, length = stored.removesuffix(">").rpartition(", ")

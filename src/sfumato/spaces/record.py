@@ -88,6 +88,14 @@ class Record(Space):
         low, high, middle, other = ({name: four[kind] for name, four in listed.items()} for kind in range(4))
         return low, high, middle, other
 
+    @classmethod
+    def drafted(cls, stored: str, blank: str) -> list[str] | None:
+        """Structures, whose fields are named in the type."""
+        if not stored.startswith("struct<"):
+            return None
+        each = '# in its place a line for each field: parts.NAME = { type = "integers", low = 0, high = 9 }'
+        return ['type = "record"', f'parts = "{blank}"            {each}']
+
     def arrow(self) -> pa.DataType:
         """Structures."""
         import pyarrow as pa

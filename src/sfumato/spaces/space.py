@@ -6,7 +6,7 @@ questions, mechanisms and the command line ask the space.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -19,6 +19,8 @@ from sfumato.spaces.lattice import Lattice
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sfumato.spaces.categories import Categories
 
 __all__ = ["Numeric", "Space", "numeric"]
 
@@ -104,6 +106,10 @@ class Space(Protocol):
     def discoverable(self) -> bool:
         """Whether the values are texts that are not public, and may be discovered."""
         return False
+
+    def among(self, known: Sequence[str]) -> Categories | None:
+        """Texts that were discovered as a column of public labels, the last for all others; None of other columns."""
+        return None
 
     @property
     def longest(self) -> int | None:

@@ -119,8 +119,9 @@ class Subsets(Space):
 
     @classmethod
     def drafted(cls, stored: str, blank: str) -> list[str] | None:
-        """Lists, but of numbers that need not be whole."""
-        if not stored.startswith("array") or stored.startswith(("array<array", "array<float", "array<decimal")):
+        """Lists, but of numbers that need not be whole, of lists and of structures."""
+        others = ("array", "float", "decimal", "struct", "map")
+        if not stored.startswith("array") or stored.startswith(tuple(f"array<{kind}" for kind in others)):
             return None
         return ['type = "subsets"', f'of = ["{blank}"]', f'cap = "{blank}"             # how many items of a row count']
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
+from sfumato.spaces.categories import Categories, checked_labels
 from sfumato.spaces.forms import Strings
 from sfumato.spaces.space import Space
 
@@ -15,27 +18,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Texts"]
 
+OTHER = "other"
+
 
 @dataclass(frozen=True, slots=True)
 class Texts(Space):
     """Texts of at most `longest` characters; longer ones are cut.
 
-    Nulls, codes in `na` and what is not Unicode are missing.
+    Nulls, codes in `na` and what is not Unicode are missing.  `other` is the public word that stands for texts which
+    were not found where whole rows are made: in a synthetic table.
 
-    >>> Texts(3).coerce("Ljubljana"), Texts(3).coerce(None)
-    ('Lju', None)
+    >>> Texts(3).coerce("Ljubljana"), Texts(3).coerce(None), Texts(other="elsewhere").among(["Ljubljana"]).values
+    ('Lju', None, ('Ljubljana', 'elsewhere'))
     """
 
     longest: int = 64
+    other: str = field(default=OTHER, kw_only=True)
     na: tuple[codes.Code, ...] = field(default=(), kw_only=True)
 
     kind: ClassVar[str] = "texts"
-    hint: ClassVar[tuple[str, str] | None] = ("free texts", "longest = 64  (only for { discovered = ... })")
+    hint: ClassVar[tuple[str, str] | None] = ("free texts", "longest = 64  (shown where enough hold them)")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "na", codes.checked(self.na))
         if not (isinstance(self.longest, int) and 1 <= self.longest <= 1000):
             raise ParameterError(f"longest must be a whole number from 1 to 1000, got {self.longest!r}")
+        checked_labels([arguments.text("other", self.other)], "other")
 
     @property
     def diameter(self) -> float:
@@ -55,7 +63,8 @@ class Texts(Space):
 
     def to_record(self) -> dict[str, Any]:
         """Plain values, for plans and releases."""
-        return {"type": "texts", "longest": self.longest, **codes.in_record(self.na)}
+        word = {} if self.other == OTHER else {"other": self.other}  # none in records of old
+        return {"type": "texts", "longest": self.longest, **word, **codes.in_record(self.na)}
 
     @property
     def form(self) -> Strings:
@@ -66,6 +75,10 @@ class Texts(Space):
     def discoverable(self) -> bool:
         """They are not public."""
         return True
+
+    def among(self, known: Sequence[str]) -> Categories:
+        """Known texts as categories, and last the word for all others; codes for missing values are none by now."""
+        return Categories((*(text for text in known if text != self.other), self.other), other=self.other)
 
     def examples(self) -> tuple[str, str, str, str]:
         """Letters."""

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import sfumato as sf
 from sfumato.mechanisms.synthetic.effort import effort
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
+from sfumato.planner import best
 from sfumato.queries import bind
 
 MEASURE = """
@@ -83,6 +85,16 @@ def test_the_seconds_of_previews_grow_as_those_of_releases_do():
         )  # fmt: skip
         ratios.append(float(done.stdout))
     assert max(ratios) <= 4 * min(ratios), ratios  # each within twice of the middle
+
+
+def test_a_preview_says_how_near_values_are_one_in_wide_bounds():
+    spaces = {"year": sf.Integers(0, 10**6), "age": sf.Integers(0, 120), "far": sf.Integers(500_000, 10**6)}
+    question = bind(sf.synthetic(), sf.Schema(spaces, size=1000))
+    told = effort(best(question, sf.Approximate(1.0, 1e-6))).numbers["wide"]
+    assert told == "year by 10%"  # and neither of the others
+    years = question.levels[0]
+    assert len(set(years.levels(np.array([1990, 2026])))) == 1
+    assert len(set(years.levels(np.array([1800, 2100])))) == 2
 
 
 def test_a_preview_says_which_numbers_lose_small_values_to_a_step_that_nobody_chose(tmp_path: Path):

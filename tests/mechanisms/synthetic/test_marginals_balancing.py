@@ -7,6 +7,7 @@ import pytest
 
 from sfumato.mechanisms.synthetic.marginals.balancing import LEAST, balanced
 from sfumato.mechanisms.synthetic.marginals.model import Model
+from sfumato.mechanisms.synthetic.marginals.sweeps import Belief
 from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree
 
 SIZES = (5, 3, 2, 4)
@@ -34,7 +35,8 @@ def _model(rows, sizes):
     """One bag, with the shares that rows have."""
     cells = np.ravel_multi_index(rows.T, sizes)
     shares = np.bincount(cells, minlength=int(np.prod(sizes))).reshape(sizes) / len(rows)
-    return Model(JunctionTree(tuple(sizes), (tuple(range(len(sizes))),), (-1,)), (shares,), 0.0)
+    bag = tuple(range(len(sizes)))
+    return Model(JunctionTree(tuple(sizes), (bag,), (-1,)), (Belief.whole(bag, shares),), 0.0)
 
 
 def _gap(tables, wanted):

@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.mechanisms.synthetic.marginals import room as rooms
 from sfumato.mechanisms.synthetic.marginals.budget import FEW_COLUMNS, MOST_TOTAL, Split
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
-from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, PureNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, NormalNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.room import Room, regrouped
 from sfumato.mechanisms.synthetic.marginals.selection import Scores, candidates, picks
 from sfumato.queries import bind
@@ -24,7 +24,7 @@ from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
 from sfumato.spaces import Categories, Integers
 
-NOISES: list[Noise] = [kind(Reach(1, both=False)) for kind in (ConcentratedNoise, PureNoise)]
+NOISES: list[Noise] = [kind(Reach(1, both=False)) for kind in (ConcentratedNoise, NormalNoise, PureNoise)]
 
 
 def columns(sizes: list[int]) -> list[Column]:

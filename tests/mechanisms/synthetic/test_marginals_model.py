@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.mechanisms.synthetic.marginals import columns as marginal_columns
-from sfumato.mechanisms.synthetic.marginals import model as models
-from sfumato.mechanisms.synthetic.marginals import rounds
+from sfumato.mechanisms.synthetic.marginals import rounds, run, sweeps, tables
 from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted
 from sfumato.mechanisms.synthetic.marginals.generation import _inside, opened, sampled, settled, systematic
 from sfumato.mechanisms.synthetic.marginals.levels import _steps, nested, smoothed
@@ -63,9 +62,9 @@ def test_a_tree_keeps_its_pairs_and_the_bags_of_a_column_together(data: st.DataO
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), st.integers(0, 10**6), st.sampled_from([0, models.SMALL]))
-def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int, small: int) -> None:
-    """Also the way that large tables are added up, column by column."""
+@given(st.data(), st.integers(0, 10**6), st.sampled_from([0, tables.SMALL]), st.sampled_from([0, 1.0]))
+def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int, small: int, least: float) -> None:
+    """Also the way that large tables are added up, column by column, as products of three, and by energies."""
     tree = data.draw(st.composite(growing)())[-1]
     rng, d = np.random.default_rng(seed), len(tree.sizes)
     inside = [pair for pair in itertools.combinations(range(d), 2) if tree.home(pair) is not None]
@@ -75,11 +74,45 @@ def test_marginals_are_those_of_the_whole_table(data: st.DataObject, seed: int, 
         energy = energy + table.reshape([tree.sizes[c] if c in key else 1 for c in range(d)])
     whole = np.exp(energy) / np.exp(energy).sum()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(models, "SMALL", small)
-        found = dict(Model.calibrated(tree, potentials).pairs())
+        patch.setattr(tables, "SMALL", small)
+        patch.setattr(sweeps, "CALL", 0 if small == 0 else sweeps.CALL)
+        patch.setattr(sweeps, "VANISHED", least * 1e300)
+        model = Model.calibrated(tree, potentials)
+        found = dict(model.pairs())
+    assert model.log_sum == pytest.approx(np.log(np.exp(energy).sum()))
+    for bag, table in zip(tree.bags, model.beliefs, strict=True):
+        np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(d) if c not in bag)), atol=1e-12)
     assert list(found) == list(itertools.combinations(range(d), 2))
     for pair, table in found.items():
         np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(d) if c not in pair)), atol=1e-12)
+
+
+def test_large_bags_are_not_written_out_for_their_marginals() -> None:
+    """Three of five columns are in a message; sums of columns that no table has together are found as well."""
+    rng, sizes = np.random.default_rng(3), (8, 9, 7, 6, 5)
+    parts = [*itertools.combinations(range(5), 2), (0, 1, 2)]
+    tree = JunctionTree(sizes, (tuple(range(5)),), (-1,))
+    potentials = {part: rng.normal(size=[sizes[c] for c in part]) for part in parts}
+    (belief,) = Model.calibrated(tree, potentials).held
+    assert len(belief.made) == 3
+    assert sum(table.size for table in belief.made) < tree.cells / 3
+    energy = np.zeros(sizes)
+    for part, table in potentials.items():
+        energy += tables.spread(table, part, tuple(range(5)))
+    whole = np.exp(energy) / np.exp(energy).sum()
+    for many in range(6):
+        for part in itertools.combinations(range(5), many):
+            np.testing.assert_allclose(belief.sum(part), tables.margin(whole, tuple(range(5)), part), atol=1e-12)
+
+
+def test_potentials_whose_weights_vanish_together_are_added_up_first() -> None:
+    """Where one is largest the other is nothing: their weights' product is nowhere above e^-1000."""
+    tree = JunctionTree.of((2, 2)).including((0, 1))
+    potentials = {(0,): np.array([0.0, -2000.0]), (0, 1): np.array([[-2000.0, -2001.0], [0.0, -1.0]])}
+    model = Model.calibrated(tree, potentials)
+    shares = np.exp([0.0, -1.0]) / np.exp([0.0, -1.0]).sum() / 2
+    np.testing.assert_allclose(model.marginal((0, 1)), [shares, shares])
+    assert model.log_sum == pytest.approx(-2000 + np.log(2) + np.log(np.exp([0.0, -1.0]).sum()))
 
 
 def test_the_fit_reaches_consistent_marginals_and_leaves_the_rest_independent() -> None:
@@ -121,7 +154,7 @@ def test_the_last_fit_reaches_its_end_where_cells_are_empty_by_rule() -> None:
         tree = tree.including(pair)
         table = np.bincount(rows[pair[0]] * size + rows[pair[1]], minlength=size**2).reshape(size, size)
         noisy = table + chance.normal(0, 35, table.shape)
-        measured.append(Measurement(pair, own * 2, noisy, 35.0**2, rounds.TIES * size**2 / many))
+        measured.append(Measurement(pair, own * 2, noisy, 35.0**2, run.TIES * size**2 / many))
     first, duals = fitted(tree, measured, many, (), rounds.LAST_STEPS)
     for _ in range(4):
         last, duals = fitted(tree, measured, many, duals, rounds.LAST_STEPS)

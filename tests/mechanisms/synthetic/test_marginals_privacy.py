@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.auditing import audit
-from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, selection
+from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, run, selection
 from sfumato.mechanisms.synthetic.marginals import columns as singles
 from sfumato.mechanisms.synthetic.marginals.counting import pair_counts, single_counts
 from sfumato.mechanisms.synthetic.marginals.estimation import merging
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
-from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, PureNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, NormalNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.selection import MOVES, ROUNDING, UNITS, candidates, scored
+from sfumato.numeric import PI
 from sfumato.privacy.adjacency import AddRemove, Person, Replace, Row
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries import bind
@@ -143,7 +144,7 @@ def test_schema_gives_the_reach() -> None:
 
 
 @pytest.mark.parametrize("reach", [Reach(1, both=False), Reach(1, both=True), Reach(3, both=False)])
-@pytest.mark.parametrize("kind", [PureNoise, ConcentratedNoise])
+@pytest.mark.parametrize("kind", [PureNoise, ConcentratedNoise, NormalNoise])
 def test_no_misfit_moves_farther_than_is_paid_for(reach: Reach, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made rows with an odd total, so that what they expect is no whole number of rows."""
     seen: list[Any] = []
@@ -156,7 +157,7 @@ def test_no_misfit_moves_farther_than_is_paid_for(reach: Reach, kind: Any, monke
             judging.judged(view.batches, (ABC, XY), made, 3.7, [], kind(reach), Fraction(1), seeded(1))
         largest = max(largest, int(np.abs(seen[-1] - seen[-2]).max()))
     assert 0.6 * judging.UNITS * reach.l1 <= largest <= judging.UNITS * reach.l1
-    assert len(seen[0]) == (3 if kind is ConcentratedNoise else 2)  # two columns and a pair, or two classes
+    assert len(seen[0]) == (2 if kind is PureNoise else 3)  # two columns and a pair, or two classes
 
 
 # laws: costs never exceed what is allotted
@@ -167,10 +168,10 @@ def test_no_misfit_moves_farther_than_is_paid_for(reach: Reach, kind: Any, monke
     st.sampled_from(REACHES),
     st.floats(1e-6, 50),
     st.lists(st.integers(1, 100_000), min_size=1, max_size=40),
-    st.booleans(),
+    st.sampled_from([PureNoise, ConcentratedNoise, NormalNoise]),
 )
-def test_scales_cost_no_more_than_their_amount(reach: Reach, amount: float, cells: list[int], pure: bool) -> None:
-    noise = PureNoise(reach) if pure else ConcentratedNoise(reach)
+def test_scales_cost_no_more_than_their_amount(reach: Reach, amount: float, cells: list[int], kind: Any) -> None:
+    noise = kind(reach)
     scales = noise.scales(Fraction(amount), cells)
     cost = noise.cost(scales)
     assert cost <= Fraction(amount)
@@ -193,7 +194,7 @@ def test_everything_measured_together_costs_the_target(
     def counted(self: Any, amount: Fraction, move: int, choices: int) -> float:
         found = rate(self, amount, move, choices)
         step = Fraction(found) * 2 * move
-        spent.append(choices * (step if kind is PureNoise else step**2 / 8))
+        spent.append(choices * {PureNoise: step, ConcentratedNoise: step**2 / 8}.get(kind, step**2 * PI / 16))
         return found
 
     def sampled(table: Any, noise: Any, rng: Any) -> Any:
@@ -206,7 +207,7 @@ def test_everything_measured_together_costs_the_target(
         return values + noise.sample(values.shape, rng)
 
     monkeypatch.setattr(kind, "rate", counted)
-    for place in (singles, rounds):
+    for place in (singles, rounds, run):
         monkeypatch.setattr(place, "noisy", sampled)
     monkeypatch.setattr(judging, "noisy", judged)
     for many, clear in ((400, 0.0), (400, 1e9), (1, 0.25)):  # pairs are chosen, or all are measured, or few rows
@@ -259,7 +260,7 @@ def transcript(
 ) -> Transcript:
     """One run on a tiny table."""
     held = Transcript(script)
-    for place in (singles, rounds, judging):
+    for place in (singles, rounds, run, judging):
         monkeypatch.setattr(place, "noisy", held.noisy)
     for place in (rounds, judging):  # rows are public before they are judged: the same in both runs
         monkeypatch.setattr(place, "shuffling", lambda rng: np.random.default_rng(seed))

@@ -5,7 +5,7 @@ import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis
-from sfumato.mechanisms.synthetic.smooth.candidates import candidates
+from sfumato.mechanisms.synthetic.smooth.candidates import candidates, even
 from sfumato.mechanisms.synthetic.smooth.features import View
 from sfumato.mechanisms.synthetic.smooth.fit import fit
 from sfumato.mechanisms.synthetic.smooth.moments import covariance, shrunk, spread
@@ -126,6 +126,26 @@ def test_without_information_it_is_no_worse_than_a_uniform_cube():
     plan = SmoothSynthesis.plan([101] * 20, 2, Pure(0.01))
     found = [worst(truth, plan.release(table, seeded(seed))) for seed in range(8)]
     assert np.mean(found) <= 1.3 * control
+
+
+def test_a_table_that_fills_the_box_evenly_gets_points_that_do():
+    """Its moments are those of an even box; those of a normal law are not, nor any that noise hides."""
+    chance = np.random.default_rng(5)
+    plan = SmoothSynthesis.plan([101] * 4, rows=5000, target=Pure(1.0))
+    uniform, normal = chance.uniform(-1, 1, (5000, 4)), 0.4 * chance.normal(size=(5000, 4)).clip(-2, 2)
+    made = plan.release(uniform, seeded(1))
+    assert np.array_equal(made.points, even(1000, 4))
+    assert 1 / float(made.weights @ made.weights) > 900  # of 1000 points
+    assert not np.array_equal(plan.release(normal, seeded(1)).points, even(1000, 4))
+    few = SmoothSynthesis.plan([101] * 4, rows=20, target=Pure(1.0))
+    assert not np.array_equal(few.release(uniform[:20], seeded(1)).points, even(1000, 4))
+
+
+def test_even_points_have_as_many_in_every_half_of_every_column():
+    assert np.abs(np.sign(even(64, 5)).sum(axis=0)).max() == 0
+    assert np.abs(even(1000, 7).mean(axis=0)).max() < 0.01  # of random points: about 0.04
+    assert even(7, 3).shape == (7, 3)
+    assert np.abs(even(1, 2)).max() < 1
 
 
 def test_more_noise_than_signal_adds_no_block_and_plenty_of_rows_do():

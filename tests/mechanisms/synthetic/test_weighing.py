@@ -90,3 +90,11 @@ def test_what_is_no_weight_is_refused_before_a_charge(asked: dict[str, Any], tmp
     with pytest.raises(ParameterError, match=r"target|weight"):
         session.synthesize(spend=sf.Concentrated(0.5), **asked)
     assert session.ledger.spent() == sf.Concentrated(0.0)
+
+
+def test_a_target_s_own_weight_leaves_room_for_four_times_as_much() -> None:
+    """Else the question would be written down with a weight that does not read back."""
+    asked = sf.synthetic(target="y", weights={"y": 250})
+    assert sf.Query.from_record(asked.to_record()) == asked
+    with pytest.raises(ParameterError, match=r"'y' is the target.*at most 250 may be given, or 1000"):
+        sf.synthetic(target="y", weights={"y": 500})

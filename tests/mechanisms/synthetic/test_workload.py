@@ -125,7 +125,10 @@ def test_what_one_row_moves_is_at_most_the_reach(seed):
 
 @pytest.mark.parametrize("kind", [PureNoise, ConcentratedNoise])
 def test_errors_of_a_workload_are_within_what_is_stated(kind):
-    """Three hundred judgements of the same rows: misses at most one in ten, and no fewer than an honest bound has."""
+    """Three hundred judgements of the same rows: misses at most one in ten, and no fewer than an honest bound has.
+
+    At this amount noise hides less than the errors are; of smaller ones the bound is never missed.
+    """
     question = asked(MIXED)
     real, made = (rows(400, np.random.default_rng(seed)) for seed in (1, 2))
     exact, own = ([goal.sums(Batch(held, question.schema)) for goal in question.goals] for held in (real, made))
@@ -133,7 +136,7 @@ def test_errors_of_a_workload_are_within_what_is_stated(kind):
     true, runs, beta, missed = np.array([np.mean(apart), max(apart)]), 300, 0.1, np.zeros(2)
     noise = moved(kind(Reach(1, both=True)), question.goals)
     for seed in range(runs):
-        found = misfits(exact, own, 400, 400.0, noise, Fraction(1, 5), seeded(seed))
+        found = misfits(exact, own, 400, 400.0, noise, Fraction(1), seeded(seed))
         said = _workload(found, kind is ConcentratedNoise, 400.0, 0.0, beta)
         missed += np.array([part.most for part in said]) < true
     for count in missed:

@@ -153,8 +153,7 @@ class Curve(Shown):
 
     def deviation(self) -> float:
         """The root mean square over the domain of the noise, the divisor as estimated."""
-        paths = self.reading.paths(np.diag(self.units)) if len(self.units) <= 1500 else None
-        spread = (self.units**2).sum() if paths is None else (paths**2).sum(axis=0).mean()
+        spread = self.units**2 @ self.reading.squares if len(self.units) <= 1500 else (self.units**2).sum()
         return float(np.sqrt(spread * self.noise.variance)) / max(self.divisor.value, 1.0)
 
     def integral(self, low: npt.ArrayLike, high: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:

@@ -49,6 +49,11 @@ class Reading(Protocol):
         ...
 
     @property
+    def squares(self) -> Floats:
+        """For each coefficient the mean square of its weight on that grid."""
+        ...
+
+    @property
     def work(self) -> float:
         """Multiplications for one of the paths."""
         ...
@@ -134,6 +139,13 @@ class Expansion:
         """One contraction for each axis."""
         return on_grid(self, coefficients, self.grid())
 
+    @property
+    def squares(self) -> Floats:
+        """Products of those of the axes, since the grid is a product."""
+        steps = [len(points) - 1 for points in self.grid()]
+        own = [axis.squares(many)[None, :] for axis, many in zip(self.axes, steps, strict=True)]
+        return np.asarray(self._kept(_products(own))[0])
+
     def _kept(self, products: Floats) -> Floats:
         return products if self.level is None else products[:, 1:]
 
@@ -198,6 +210,11 @@ class Antiderivative:
         """On equally spaced points."""
         return np.asarray(coefficients @ self.design(_spaced(self.axis, OVERSAMPLED[1])[:, None]).T)
 
+    @property
+    def squares(self) -> Floats:
+        """Means over those points."""
+        return np.asarray((self.design(_spaced(self.axis, OVERSAMPLED[1])[:, None]) ** 2).mean(axis=0))
+
 
 @dataclass(frozen=True, slots=True)
 class Surface:
@@ -261,6 +278,11 @@ class Surface:
         """Values E A E^T on a square grid."""
         values = self.axis.values(_spaced(self.axis, OVERSAMPLED[2]))
         return np.asarray((values @ self.matrices(coefficients) @ values.T).reshape(len(coefficients), -1))
+
+    @property
+    def squares(self) -> Floats:
+        """Means over that grid."""
+        return np.asarray((self.paths(np.eye(self.size)) ** 2).mean(axis=1))
 
 
 def _spaced(axis: Axis, oversampled: int) -> Floats:

@@ -56,7 +56,20 @@ class Fourier:
     def values(self, points: npt.ArrayLike) -> Floats:
         """A row for each point."""
         angles = _angles(points, self.low, 2 * math.pi / (self.high - self.low), self.waves)
-        return _interleaved(np.ones(len(angles)), ROOT * np.cos(angles), ROOT * np.sin(angles))
+        out = np.empty((len(angles), self.size))
+        out[:, 0] = 1.0
+        np.cos(angles, out=out[:, 1::2])
+        np.sin(angles, out=out[:, 2::2])
+        out[:, 1:] *= ROOT
+        return out
+
+    def squares(self, steps: int) -> Floats:
+        """The mean square of each function over steps + 1 equally spaced points, the ends among them.
+
+        Over the circle each has 1 wherever fewer than steps / 2 waves go round; one end is then counted twice.
+        """
+        each = np.tile([(steps + 2) / (steps + 1), steps / (steps + 1)], len(self.waves))
+        return np.concatenate([[1.0], each])
 
     def integrals(self, points: npt.ArrayLike) -> Floats:
         """A row for each point x: the integrals from `low` to x."""
@@ -106,6 +119,13 @@ class Cosine:
         """A row for each point."""
         angles = _angles(points, self.low, math.pi / (self.high - self.low), self.waves)
         return np.concatenate([np.ones((len(angles), 1)), ROOT * np.cos(angles)], axis=1)
+
+    def squares(self, steps: int) -> Floats:
+        """The mean square of each function over steps + 1 equally spaced points, the ends among them.
+
+        Between two ends a wave of fewer than `steps` half turns has 1, an end counting half; here both count whole.
+        """
+        return np.concatenate([[1.0], np.full(len(self.waves), (steps + 2) / (steps + 1))])
 
     def integrals(self, points: npt.ArrayLike) -> Floats:
         """A row for each point x: the integrals from `low` to x."""

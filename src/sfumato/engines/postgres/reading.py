@@ -36,25 +36,37 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = %s AND n.nspname = %s
 """
 TEXTS = """
-SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT a.attname -- read as texts though their type is another
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_type t ON t.oid = a.atttypid
 WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND (t.typtype = 'e' OR t.typname = 'citext')
+"""
+GRANTED = """
+SELECT a.attname -- that this role may read
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 """
 SCHEMA = "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)"
 
 
 def plain(table: ir.Table, schema: Schema | None) -> ir.Table:
-    """The same rows, of columns that every engine holds alike; refused where a table's rows are not stored."""
+    """The same rows, of columns that every engine holds alike; refused where a table's rows are not stored.
+
+    Without a schema, which is how plans are drafted, all columns that the role may read.
+    """
     backend: Backend = table.get_backend()
     leaves = {leaf: _qualified(leaf, backend) for leaf in table.op().find(ops.DatabaseTable)}
     if table.op() in leaves:
         named = leaves[table.op()]
         source = sge.Table(this=_name(named.name), db=_name(named.namespace.database)).sql("postgres")
-        texts = _texts(named, backend)
+        texts, granted = _found(TEXTS, named, backend), _found(GRANTED, named, backend)
     else:
         whole = table.op().replace(leaves).to_expr() if leaves else table
-        source, texts = f"({backend.compile(whole)})", set()
-    wanted = list(table.columns) if schema is None else [name for name in _declared(schema) if name in table.columns]
+        source, texts, granted = f"({backend.compile(whole)})", set(), set(table.columns)
+    wanted = [name for name in (table.columns if schema is None else _declared(schema)) if name in table.columns]
+    if schema is None and granted:
+        wanted = [name for name in wanted if name in granted]
+    _must_be_readable([name for name in wanted if name not in granted])
     kinds = {name: dt.string if name in texts else table[name].type() for name in wanted}
     unit = schema.unit.column if schema is not None and isinstance(schema.unit, Person) else None
     elapsed = [name for name, kind in kinds.items() if kind.is_interval()]
@@ -70,6 +82,14 @@ def plain(table: ir.Table, schema: Schema | None) -> ir.Table:
     return ops.SQLQueryResult(query, ibis.schema(held), backend).to_expr()
 
 
+def _must_be_readable(refused: list[str]) -> None:
+    if refused:
+        raise SchemaError(
+            f"this role may not read {', '.join(refused)}; let the table's owner GRANT SELECT on "
+            f"{'this column' if len(refused) == 1 else 'these columns'} to the role, or leave out what is not needed"
+        )
+
+
 def _must_be_granted(query: str, backend: Backend) -> None:
     """Refuse what the role may not read: the server compares rights where it plans, and a charge must not come first.
 
@@ -83,8 +103,7 @@ def _must_be_granted(query: str, backend: Backend) -> None:
         except Exception:
             pass
     raise SchemaError(
-        "this role may not read every declared column of the table; let its owner GRANT SELECT ON the table TO the "
-        "role, and USAGE ON its schema"
+        "this role may not read the table; let its owner GRANT SELECT ON the table TO the role, and USAGE ON its schema"
     )
 
 
@@ -125,10 +144,10 @@ def _qualified(leaf: ops.DatabaseTable, backend: Backend) -> ops.DatabaseTable:
     return leaf.copy(namespace=ops.Namespace(database=place))
 
 
-def _texts(leaf: ops.DatabaseTable, backend: Backend) -> set[str]:
-    """Columns that are read as texts though their type is another."""
+def _found(query: str, leaf: ops.DatabaseTable, backend: Backend) -> set[str]:
+    """Columns of the table that a query of the catalogue names."""
     with session(backend) as con:
-        return {name for (name,) in con.execute(TEXTS, [leaf.namespace.database, leaf.name]).fetchall()}
+        return {name for (name,) in con.execute(query, [leaf.namespace.database, leaf.name]).fetchall()}
 
 
 def _kind(kind: dt.DataType) -> dt.DataType:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, finalize
@@ -38,6 +38,8 @@ SETTINGS = (
 )
 LIMIT = "6h"  # of a statement, where neither the role nor the address sets one
 LIMITED = f"SELECT set_config('statement_timeout', '{LIMIT}', false) WHERE current_setting('statement_timeout') = '0'"
+# The server looks whether the client is there: what a killed process began ends, and its temporary rows with it.
+LOOKED = "SELECT set_config('client_connection_check_interval', '5s', false)"
 READ_ONLY = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 Idle = list[tuple[int, "Connection[Any]"]]  # with the process that they belong to
@@ -132,6 +134,8 @@ def connected(backend: Backend) -> Connection[Any]:
     try:
         for command in (*SETTINGS, *FUNCTIONS, LIMITED, READ_ONLY):
             con.execute(command)
+        with suppress(psycopg.Error):  # servers before 14, and those of systems that cannot tell
+            con.execute(LOOKED)
     except BaseException:
         con.close()
         raise

@@ -15,7 +15,8 @@ from typing import Any
 
 from sfumato.errors import BudgetExceeded, LedgerError, ParameterError, SfumatoError
 from sfumato.local.client.files import locked, read, write
-from sfumato.privacy.guarantees import Approximate, Pure, guarantee_from, to_record
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Approximate, Pure
 
 __all__ = ["UNIT", "Budget", "amounts"]
 

@@ -37,7 +37,8 @@ from sfumato.local.client.wire import Declared, encode_batch, header_of
 from sfumato.local.protocols.owned import Names
 from sfumato.local.protocols.protocol import Bits, Reports
 from sfumato.numeric import shown_up
-from sfumato.privacy.guarantees import Approximate, Pure, guarantee_from, to_record
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.records import canonical_ascii
 from sfumato.storage import DatabaseKind
 

@@ -30,7 +30,8 @@ from sfumato.local.questions.marginals import Marginals
 from sfumato.local.questions.ranges import Ranges
 from sfumato.local.questions.sets import Sets
 from sfumato.numeric import shown_up
-from sfumato.privacy.guarantees import Approximate, Pure, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.queries.linear.simplex import projected
 from sfumato.records import readable
 from sfumato.visible import visible

@@ -13,7 +13,8 @@ from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.collection.estimates import short
 from sfumato.local.interactive.inquiry import Asked, Inquiry, contents, saved
 from sfumato.local.interactive.interaction import Transcript, Turn, checked
-from sfumato.privacy.guarantees import Approximate, Pure, to_record
+from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.visible import visible
 
 __all__ = ["FORMAT", "Finding"]

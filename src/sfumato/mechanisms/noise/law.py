@@ -28,7 +28,7 @@ import numpy.typing as npt
 from sfumato.accounting.laws import Law as LossLaw
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.numeric import ceil_float
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.privacy.guarantees import Approximate, Claim, Concentrated, Guarantee, Pure
 from sfumato.randomness import Rng
 
 __all__ = [
@@ -152,7 +152,7 @@ def approximate(epsilon: float, delta: float, distance: int) -> Approximate:
     return Approximate(epsilon, delta)
 
 
-def stated_delta(target: Guarantee, otherwise: float) -> float:
+def stated_delta(target: Claim, otherwise: float) -> float:
     """The target's delta, or another number where its kind has none."""
     return target.delta if isinstance(target, Approximate) else otherwise
 

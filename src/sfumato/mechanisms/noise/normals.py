@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from sfumato.accounting.laws import FiniteLaw, GaussianLaw, pure_law
 from sfumato.accounting.laws import Law as LossLaw
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.noise.law import Moved, approximate, far, smallest_scale, squared
-from sfumato.numeric import ceil_float, floor_float, round_up
+from sfumato.numeric import PI, ceil_float, floor_float, round_up
 from sfumato.privacy.conversions import concentrated_delta, concentrated_for, pure_to_concentrated
 from sfumato.privacy.gaussian import (
     discrete_gaussian_delta,
@@ -34,7 +35,7 @@ from sfumato.privacy.gaussian import (
     gaussian_delta,
     gaussian_sigma,
 )
-from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
+from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Guarantee, Pure
 from sfumato.sampling import DiscreteGaussian, RoundedNormal
 from sfumato.sampling.independent import Independent
 
@@ -201,12 +202,19 @@ def normal_claim(moved: Moved, sigma: float, epsilon: float | None, distance: in
     return approximate(epsilon, gaussian_delta(sigma, reach, epsilon), distance)
 
 
-def composed(pure: Fraction, ratio: Fraction, target: Guarantee) -> Guarantee:
+@overload
+def composed(pure: Fraction, ratio: Fraction, target: Guarantee) -> Guarantee: ...
+@overload
+def composed(pure: Fraction, ratio: Fraction, target: Guarantee | GaussianPrivacy) -> Guarantee | GaussianPrivacy: ...
+def composed(pure: Fraction, ratio: Fraction, target: Guarantee | GaussianPrivacy) -> Guarantee | GaussianPrivacy:
     """What pure steps of total epsilon `pure` and normal noise of total squared `ratio` cost, in the target's kind.
 
     Squared ratios (moved / sigma)^2 of normal noise add, also where a vector depends on what was released before
-    [DongRothSu2022]; a pure step of e and normal noise of profile delta(.) cost (epsilon, delta(epsilon - e)).
+    [DongRothSu2022]; a pure step of e and normal noise of profile delta(.) cost (epsilon, delta(epsilon - e)), and a
+    pure step of e is no easier to tell than normal noise of squared ratio pi e^2 / 2 (docs/proofs/selection.md).
     """
+    if isinstance(target, GaussianPrivacy):
+        return GaussianPrivacy.of_normal(ceil_float((ratio + PI * pure**2 / 2) / 2))
     if isinstance(target, Concentrated):
         return Concentrated(round_up(ceil_float(ratio / 2) + pure_to_concentrated(ceil_float(pure))))
     if not ratio:

@@ -2,7 +2,8 @@
 
 A choice at rate c among scores whose changes lie within `spread` of one another has a loss within an interval
 of length c spread: pure epsilon = c spread and concentrated rho = (c spread)^2 / 8, which at a delta is an epsilon,
-smaller than the sum's where rounds are many.  Costs are computed in rationals and rounded once, outward.
+smaller than the sum's where rounds are many; Gaussian mu = c spread sqrt(pi / 8), to be composed with normal noise.
+Costs are computed in rationals and rounded once, outward.
 Proof: docs/proofs/selection.md.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.numeric import ceil_float, floor_float, round_down
+from sfumato.numeric import PI, ceil_float, floor_float, round_down
 from sfumato.privacy.guarantees import Approximate, Concentrated, Guarantee, Pure
 from sfumato.queries.popular import Popular
 
@@ -29,6 +30,8 @@ __all__ = [
     "concentrated_cost",
     "concentrated_rate",
     "cost",
+    "gaussian_cost",
+    "gaussian_rate",
     "most_popular",
     "peeled",
     "popularity_error",
@@ -66,6 +69,23 @@ def concentrated_rate(rho: float, spread: int, rounds: int | Fraction) -> float:
     """A rate whose `concentrated_cost` is at most rho, the greatest but for rounding."""
     rate = math.sqrt(8 * rho / rounds) / spread
     while concentrated_cost(rate, spread, rounds) > rho:
+        rate = round_down(rate)
+    return rate
+
+
+def gaussian_cost(rate: float, spread: int, rounds: int | Fraction) -> float:
+    """rounds * pi / 16 * (rate * spread)^2, rounded up: half the squared mu of as many choices together.
+
+    >>> gaussian_cost(1.0, 1, 1) > math.pi / 16
+    True
+    """
+    return ceil_float((Fraction(rate) * spread) ** 2 * rounds * PI / 16)
+
+
+def gaussian_rate(amount: float, spread: int, rounds: int | Fraction) -> float:
+    """A rate whose `gaussian_cost` is at most an amount, the greatest but for rounding."""
+    rate = math.sqrt(16 * amount / (float(PI) * rounds)) / spread
+    while gaussian_cost(rate, spread, rounds) > amount:
         rate = round_down(rate)
     return rate
 

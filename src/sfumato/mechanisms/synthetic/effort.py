@@ -11,11 +11,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+import numpy as np
+
 from sfumato.answers.preview import Effort, Number
 from sfumato.answers.smooth_errors import SmoothErrors
+from sfumato.cards import listed
 from sfumato.mechanisms.sanitized import Sanitization
+from sfumato.mechanisms.synthetic.cuts import CutSynthesis
 from sfumato.mechanisms.synthetic.joined import AT_ONCE, JoinedSynthesis
-from sfumato.mechanisms.synthetic.marginals.budget import rounds_of
+from sfumato.mechanisms.synthetic.marginals.budget import TRIPLES, rounds_of
 from sfumato.mechanisms.synthetic.marginals.judging import MOST_PAIRS
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.room import LARGEST_TREE
@@ -23,30 +27,36 @@ from sfumato.mechanisms.synthetic.net import Net
 from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
 from sfumato.mechanisms.synthetic.persons.mechanism import MOST_OF_A_PERSON, PersonSynthesis
 from sfumato.mechanisms.synthetic.small_database import SmallDatabase
+from sfumato.mechanisms.synthetic.texts import TextSynthesis
 from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
 from sfumato.mechanisms.synthetic.workload.mechanism import AT_ONCE as POOL
 from sfumato.mechanisms.synthetic.workload.mechanism import ROOM, WorkloadSynthesis
 from sfumato.mechanisms.synthetic.workload.rounds import MOST_ROUNDS
+from sfumato.privacy.adjacency import Person
 from sfumato.privacy.guarantees import Approximate, Guarantee
+from sfumato.queries.encoding import Column
 from sfumato.queries.synthetic import SyntheticRows
 from sfumato.spaces import numeric
 
 __all__ = ["DELTA", "effort", "pairs_with_delta"]
 
 # Seconds of one core, measured on tables of 8 to 400 columns and 10,000 to 10,000,000 rows: what every run takes, a
-# round of fitting for each pair of columns up to a whole tree, and how many rounds the last fit takes; a column, a
-# pair scored, a pair weighed before a choice; a column asked of an engine, a value read, a pair of values counted, a
-# value made.
-START, ROUND, WHOLE, LAST = 0.15, 5e-3, 0.7, 7
+# round of fitting for each column up to a whole tree, and how many rounds the last fit takes; a column, a pair scored,
+# a pair weighed before a choice; a column asked of an engine, a value read, a pair of values counted, a value made.
+START, ROUND, WHOLE, LAST = 0.15, 7e-3, 0.7, 7
 COLUMN, SCORE, CHOICE = 0.02, 2e-5, 1e-6
 ASKED, VALUE, COUPLE, MADE = 0.014, 6e-8, 2e-9, 3e-7
 KEPT, BYTES = 3.5e-6, 110  # a row that is drawn, put together and stored: seconds, and memory besides its values
 PASSES = 3  # over the rows; moments take as many more
 SETTLING, FEATURE, FITTING = 0.4, 2e-8, 6  # of moments: in all, a feature of a row, and how often fits read it
 WALK = 4e-6  # a value of a row that is drawn given its person
+TEXT = 2e-7  # a text that is counted with those like it
+RANKED = 1e-7  # a value that is counted with those equal to it
 ANSWER = 8e-9  # of a workload: a row that a query is asked of
 GROUPS = 16  # of a column's levels at most, in pairs
 COARSE = 100  # a default step from which a preview says that values are rounded to it
+WIDE = 100_000  # values of a number from which a preview says how coarse its cells are,
+NEAREST, FARTHEST = 10, 10_000  # a tenth to a ten-thousandth of the bounds away from zero
 DELTA = 1e-6  # what is told of pairs where a pure budget has no delta
 
 
@@ -84,12 +94,13 @@ def _marginal(mechanism: MarginalSynthesis | PersonSynthesis) -> Effort:
     couples = columns * (columns - 1) // 2 if pairs else 0
     rounds = rounds_of(pairs, columns)
     cells = min(LARGEST_TREE, math.prod(min(GROUPS, column.size) for column in question.levels)) if pairs else 0
-    fitting = START + (rounds + LAST * (pairs > 0)) * min(WHOLE, ROUND * columns**2)
+    three = TRIPLES[mechanism.noise.apart] if question.triples and pairs and columns > 2 else 0
+    fitting = START + (rounds + LAST * (pairs > 0) + LAST * (three > 0) + three) * min(WHOLE, ROUND * columns)
     choosing = rounds * couples * SCORE + pairs * couples * CHOICE
     counting = PASSES * _reading(question) + size * COUPLE * (couples + min(couples, MOST_PAIRS))
     seconds = fitting + choosing + counting + columns * (COLUMN + MADE * made) + KEPT * made
     memory = 8 * (256 * couples + 6 * cells + (65_536 + 3 * made) * columns) + BYTES * made
-    numbers = _synthetic(question, noise, pairs, smooth=False)
+    numbers = _synthetic(question, noise, pairs, smooth=False) | ({"triples": three} if three else {})
     more = pairs_with_delta(question, mechanism.target)
     hint = {} if more is None or more <= pairs else {"pairs_with_delta": more}
     return Effort(seconds, max(1.0, memory / 1e6), {**numbers, **hint})
@@ -117,8 +128,10 @@ def _joined(mechanism: JoinedSynthesis) -> Effort:
     if marginals is None:
         return Effort(seconds, max(1.0, memory), _synthetic(question, 1.0, 0, smooth=True) | errors)
     other = _marginal(marginals)
-    both = None if other.seconds is None else seconds + other.seconds
-    return Effort(both, memory + (other.megabytes or 0.0), {**other.numbers, **errors})
+    times = 2 if mechanism.divided else 1
+    both = None if other.seconds is None else times * (seconds + other.seconds)
+    beside: dict[str, Number] = {"moments": float(mechanism.share)} if mechanism.divided else {}
+    return Effort(both, memory + (other.megabytes or 0.0), {**other.numbers, **errors, **beside})
 
 
 def _persons(mechanism: PersonSynthesis) -> Effort:
@@ -155,6 +168,35 @@ def _workload(mechanism: WorkloadSynthesis) -> Effort:
     return Effort(both, memory + (other.megabytes or 0.0), {**other.numbers, **numbers})
 
 
+def _texts(mechanism: TextSynthesis) -> Effort:
+    """What the rows take over stand-ins, and one more pass for each column of texts."""
+    question, other = mechanism.query, effort(mechanism.making)
+    passes = len(mechanism.discoveries) * (ASKED + TEXT * question.supposed_size)
+    told: dict[str, Number] = {
+        "texts": ", ".join(question.undiscovered),
+        "holders": mechanism.holders,
+        "holding": "persons" if isinstance(question.schema.unit, Person) else "rows",
+        "epsilon_of_texts": sum(one.guarantee().epsilon for one in mechanism.discoveries),
+    }
+    seconds = None if other.seconds is None else other.seconds + passes
+    return Effort(seconds, other.megabytes, {**other.numbers, **told})
+
+
+def _cuts(mechanism: CutSynthesis) -> Effort:
+    """What the rows take over declared cells, and one more pass for each column that is cut."""
+    question, other = mechanism.query, effort(mechanism.making)
+    passes = len(mechanism.cutting) * (ASKED + RANKED * question.supposed_size)
+    claims = [one.guarantee().parts() for one in mechanism.cutting]
+    name = next(iter(claims[0]))
+    told: dict[str, Number] = {
+        "cuts": listed(question.uncut, 8),
+        "off": mechanism.off,
+        f"{name}_of_cuts": sum(claim[name] for claim in claims),
+    }
+    seconds = None if other.seconds is None else other.seconds + passes
+    return Effort(seconds, other.megabytes, {**other.numbers, **told})
+
+
 def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) -> dict[str, Number]:
     """The noise of a column in total variation, on average, and how many pairs are measured."""
     columns, room = len(question.levels), question.rules.room
@@ -167,11 +209,27 @@ def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) 
         for column in question.levels
         if numeric(column.space) and column.zero.size and column.space.lattice.is_default(COARSE)
     ]
-    keys |= {"rounded": ", ".join(rounded)} if rounded else {}
+    keys |= {"rounded": listed(rounded, 8)} if rounded else {}
+    found = dict(question.cuts)
+    counted = () if smooth else [column for column in question.levels if column.name not in found]
+    wide = [told for column in counted if (told := _wide(column)) is not None]
+    keys |= {"wide": listed(wide, 8)} if wide else {}
     return keys | {
         "columns": columns, "size": question.supposed_size, "declared": question.schema.size is not None,
         "column_noise": noise, "pairs": pairs, "among": columns * (columns - 1) // 2, "smooth": smooth,
     }  # fmt: skip
+
+
+def _wide(column: Column) -> str | None:
+    """How wide cells are beside the magnitude of their values, in words; None of columns with few values, or dates."""
+    space = column.space
+    if not (numeric(space) and space.magnitudes and column.points > WIDE):
+        return None
+    sizes = np.abs(np.array(column.edges, dtype=np.float64) + space.lattice.low)
+    inside = (sizes > sizes.max() / FARTHEST) & (sizes < sizes.max() / NEAREST)
+    if not inside.any():
+        return None
+    return f"{column.name} by {np.median(column.widths()[inside] / sizes[inside]):.0%}"
 
 
 def _sanitization(mechanism: Sanitization) -> Effort:
@@ -201,6 +259,8 @@ EFFORTS: dict[str, Callable[..., Effort]] = {
     "joined-synthesis": _rows,
     "person-synthesis": _persons,
     "workload-synthesis": _workload,
+    "text-synthesis": _texts,
+    "cut-synthesis": _cuts,
     "sanitization": _sanitization,
     "trigonometric": _trigonometric,
     "small-database": _small,

@@ -3,8 +3,9 @@ r"""One table for counts and for smooth queries: marginals and moments from one 
 Definition.  A fixed share of the budget measures moments of all columns of numbers together (`smooth/`), the rest
 marginals (`marginals/`); where the number of rows is not public, a part of the share counts them first.  Rows
 drawn from the model of the marginals are moved and weighted until they have the moments, and judged as others are.
-With a share of one there are no marginals, and points are fitted to the moments alone.  With a small share, a number of
-rows that turns out to be so large that marginals know the moments leaves all that is left to the marginals.
+With a share of one there are no marginals, and points are fitted to the moments alone; so they are where all columns
+are numbers and noisy marginals do not tell the table from such points (`likeness.py`).  With a small share, a number
+of rows that turns out to be so large that marginals know the moments leaves all that is left to the marginals.
 
 Guarantee.   The target itself: parts are fixed fractions of it, each is met or undercut, and what is chosen from the
 noisy number of rows changes no part's cost.  Proof: docs/proofs/synthesis-joined.md.
@@ -21,6 +22,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,23 +30,25 @@ import numpy as np
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.mechanism import Answering
 from sfumato.mechanisms.synthetic.keeping import ruled
+from sfumato.mechanisms.synthetic.likeness import suffices
 from sfumato.mechanisms.synthetic.marginals.budget import first_scales
+from sfumato.mechanisms.synthetic.marginals.counting import Read
 from sfumato.mechanisms.synthetic.marginals.generation import Whole, settled, shuffling, systematic
 from sfumato.mechanisms.synthetic.marginals.judging import judged
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
-from sfumato.mechanisms.synthetic.marginals.noise import noisy
+from sfumato.mechanisms.synthetic.marginals.noise import Law, noisy
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
 from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis
 from sfumato.mechanisms.synthetic.smooth.features import BLOCKS, Reals, View
 from sfumato.mechanisms.synthetic.smooth.joining import joined, looked_at
-from sfumato.numeric import floor_float
-from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure, guarantee_from, to_record
+from sfumato.numeric import floor_float, round_down
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Concentrated, GaussianPrivacy, Guarantee, Pure
 from sfumato.progress import tell
 from sfumato.queries.encoding import Column
 from sfumato.queries.synthetic import SyntheticRows
 from sfumato.queries.view import SecretView
 from sfumato.randomness import Rng
-from sfumato.sampling import DiscreteGaussian, DiscreteLaplace
 
 __all__ = ["AT_ONCE", "JOINING", "JoinedSynthesis", "part_of_rows"]
 
@@ -61,6 +65,8 @@ COUNTING = Fraction(1, 8)  # of the share counts the rows, where their number is
 LEAST = 2000  # rows of the model, so that there are some to choose from
 CLOSE = 0.02  # deviation of a column in the box below which its values are those that were counted,
 HIDING = 5.0  # unless its measured mean lies so many standard errors away: noise hid rows that lie far out
+FAR = 0.1  # from the median of such a column, in the box: values that noise may have made
+UNSURE = 2.0  # standard errors of a count: how far a model leaves the number of missing values off
 LEAST_SPREAD = 1e-6  # squared, of a column in the box
 AT_ONCE = 50_000  # rows that are weighted together
 WIDTH = 3.0  # of the kernels whose error is predicted, in units where every column has length 2
@@ -105,8 +111,8 @@ class JoinedSynthesis(Answering):
     @property
     def counted(self) -> MarginalSynthesis | None:
         """The part that measures marginals."""
-        left = _whole(self.query, self.target).amount * (1 - self.share)
-        return MarginalSynthesis(self.query, _claim(self.target, left)) if left else None
+        left = 1 - self.share
+        return MarginalSynthesis(self.query, self.target, left) if left else None
 
     @property
     def _for_moments(self) -> Fraction:
@@ -127,12 +133,14 @@ class JoinedSynthesis(Answering):
         return plan.predicted(width)
 
     def release(self, answer: SecretView, rng: Rng) -> Synthesis:
-        """The synthetic rows.  `answer` is a secret view, which is passed over up to seven times."""
+        """The synthetic rows.  `answer` is a secret view, which is passed over up to nine times."""
         size, whole = self.query.schema.fixed_size, _whole(self.query, self.target)
         total = size if size is not None else self._count(answer, rng)
         if size is None and self.share <= MOSTLY and part_of_rows(whole, total) <= JOINING:
             left = whole.for_rows - self._for_moments * COUNTING
-            drawn = synthesized(answer.batches, self.columns, whole.noise, left, total, whole.made, rng)
+            drawn = synthesized(
+                answer.batches, self.columns, whole.noise, left, total, whole.made, rng, self.query.triples
+            )
             made = replace(drawn, moments=False)
         else:
             made = self._moved(answer, total, whole.made(float(total)), rng)
@@ -148,22 +156,44 @@ class JoinedSynthesis(Answering):
         plan = _plan(self.query, self.target, self.share, total)
         tell("measuring moments", 0.05)
         view, center_error, moments = plan.measured(lambda: self._points(plan, answer), rng)
-        marginals = self.counted
+        marginals, measured = self.counted, (view, center_error, moments)
         if marginals is None:
-            fitted = plan.fitted(view, center_error, moments)
-            chosen = systematic(fitted.weights[np.newaxis], np.zeros(count, dtype=np.int64), shuffling(rng))
-            return Synthesis(dict(zip(self.numbers, plan.indices(fitted.points)[chosen].T, strict=True)), float(total))
-        drawn = synthesized(
-            answer.batches,
-            self.columns,
-            marginals.noise,
-            marginals.for_rows,
-            total,
-            lambda _: max(count, LEAST),
-            rng,
-        )
+            return Synthesis(self._alone(plan, measured, count, shuffling(rng)), float(total))
+        wanted = max(count, LEAST)
+        synthesize = partial(self._counted_rows, marginals, total, wanted, rng)
+        drawn = synthesize(answer.batches)
         tell("joining", 0.9)
-        return self._joined(plan, (view, center_error, moments), drawn, count, shuffling(rng))
+        chance = shuffling(rng)
+        made = self._joined(plan, measured, drawn, wanted, chance)
+        if self.divided and self._plain(plan, drawn):
+            alone = self._alone(plan, measured, wanted, chance)
+            again = self._joined(plan, measured, synthesize(lambda: (alone,)), wanted, chance)
+            if suffices(alone, made.rows, again.rows, self.columns):
+                return Synthesis(self._alone(plan, measured, count, chance), float(total))
+        return made if wanted == count else self._joined(plan, measured, drawn, count, chance)
+
+    def _counted_rows(self, marginals: MarginalSynthesis, total: int, count: int, rng: Rng, read: Read) -> Synthesis:
+        """So many rows of the marginals of what is read."""
+        own, asked = marginals.noise, self.query.triples
+        return synthesized(read, self.columns, own, marginals.for_rows, total, lambda _: count, rng, asked)
+
+    def _alone(
+        self, plan: SmoothSynthesis, moments: Measured, count: int, chance: np.random.Generator
+    ) -> dict[str, Whole]:
+        """So many rows that have the moments and nothing else."""
+        fitted = plan.fitted(*moments)
+        chosen = systematic(fitted.weights[np.newaxis], np.zeros(count, dtype=np.int64), chance)
+        return dict(zip(self.numbers, plan.indices(fitted.points)[chosen].T, strict=True))
+
+    def _plain(self, plan: SmoothSynthesis, drawn: Synthesis) -> bool:
+        """Whether points could stand for the rows: no value is missing, no column so narrow that moments hide it."""
+        rows = np.stack([drawn.rows[name] for name in self.numbers], axis=1)
+        return bool(rows.min() >= 0 and plan.box(rows).std(axis=0).min() >= CLOSE)
+
+    @property
+    def divided(self) -> bool:
+        """Whether all columns are numbers and moments have most of the budget: rows are then made in two ways."""
+        return self.share > MOSTLY and len(self.numbers) == len(self.columns)
 
     def _joined(
         self, plan: SmoothSynthesis, moments: Measured, drawn: Synthesis, count: int, chance: np.random.Generator
@@ -173,7 +203,7 @@ class JoinedSynthesis(Answering):
         known = self._known(plan.box(rows), drawn)
         for start in range(0, len(rows), AT_ONCE):
             part = rows[start : start + AT_ONCE]
-            moved, chosen = joined(plan, *moments, part, known, min(count, len(part)), chance)
+            moved, chosen = joined(plan, *moments, part, known, min(count, len(part)), chance, self.divided)
             others = {name: column[start + chosen] for name, column in drawn.rows.items()}
             parts.append({**others, **dict(zip(self.numbers, moved.T, strict=True))})
         made = {name: np.concatenate([part[name] for part in parts]) for name in drawn.rows}
@@ -186,14 +216,27 @@ class JoinedSynthesis(Answering):
     ) -> dict[str, Whole]:
         """The columns whose values lie so close that smooth queries hardly tell them apart, as they were counted.
 
-        Noise of moments would move an income in bounds that are a thousand times too wide by more than it is.
+        Noise of moments would move an income in bounds that are a thousand times too wide by more than it is.  Rows far
+        from all others are left out where the measured mean is nearer without them: noise of counts made them.  Missing
+        values lie in the middle of the bounds, so that noise in their number moves the mean as well.
         """
         points = plan.box(np.stack([drawn.rows[name] for name in self.numbers], axis=1))
         means, error = looked_at(plan, *moments, points)
+        noise = dict(zip((column.name for column in self.columns), drawn.column_noise, strict=True))
         found = {}
-        for name, own, mean in zip(self.numbers, points.T, means, strict=True):
-            if float(own.std()) < CLOSE and abs(mean - float(own.mean())) < HIDING * error:
-                values, held = np.sort(drawn.rows[name]), made[name]
+        for name, column, mean in zip(self.numbers, points.T, means, strict=True):
+            present = drawn.rows[name] >= 0
+            own, part = column[present], float(present.mean())
+            if not own.size:
+                continue
+            near = np.abs(own - np.median(own)) < FAR
+            near |= not near.any()  # halves that lie far apart have their median between them
+            off, least = (abs(mean - part * float(values.mean())) for values in (own, own[near]))
+            kept = near if least < off else np.full(own.size, True)
+            counted = UNSURE * (1 - part > 0) * noise[name] / (drawn.total or 1.0)
+            if float(own[kept].std()) < CLOSE and min(off, least) < HIDING * math.hypot(error, counted):
+                lost = drawn.rows[name][~present]
+                values, held = np.sort(np.concatenate([lost, drawn.rows[name][present][kept]])), made[name]
                 places = np.argsort(held, kind="stable")
                 ranks = (np.arange(len(held)) + 0.5) * len(values) / max(len(held), 1)
                 found[name] = np.empty_like(held)
@@ -226,7 +269,7 @@ class JoinedSynthesis(Answering):
         return max(1, int(noisy(np.array([exact]), self._counting_law, rng)[0]))
 
     @property
-    def _counting_law(self) -> DiscreteGaussian | DiscreteLaplace:
+    def _counting_law(self) -> Law:
         """The noise of the number of rows, where it is not public."""
         noise = _whole(self.query, self.target).noise
         return noise.law(noise.scales(self._for_moments * COUNTING, [1])[0])
@@ -264,9 +307,13 @@ def _whole(query: SyntheticRows, target: Guarantee) -> MarginalSynthesis:
     return MarginalSynthesis(query, target)
 
 
-def _claim(target: Guarantee, amount: Fraction) -> Guarantee:
-    """A part of the target as a target: epsilon of a pure one, else rho."""
-    return Concentrated(floor_float(amount)) if target.takes_normal else Pure(floor_float(amount))
+def _claim(target: Guarantee, amount: Fraction) -> Pure | Concentrated | GaussianPrivacy:
+    """A part of the target as a target: epsilon of a pure one, rho of one that is counted in it, else mu."""
+    if not target.takes_normal:
+        return Pure(floor_float(amount))
+    if target.counts_rho:
+        return Concentrated(floor_float(amount))
+    return GaussianPrivacy(round_down(math.sqrt(floor_float(2 * amount)), 2))
 
 
 def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -> SmoothSynthesis:
@@ -275,7 +322,7 @@ def _plan(query: SyntheticRows, target: Guarantee, share: Fraction, rows: int) -
     whole = _whole(query, target).for_rows * (1 if schema.fixed_size is not None else 1 - COUNTING)
     goal, numbers = _claim(target, whole * share), [column.points for column in query.levels if column.ordered]
 
-    def planned(blocks: tuple[str, ...] | None, goal: Guarantee) -> SmoothSynthesis:
+    def planned(blocks: tuple[str, ...] | None, goal: Guarantee | GaussianPrivacy) -> SmoothSynthesis:
         return SmoothSynthesis.plan(
             numbers, rows, goal, adjacency=schema.adjacency, rows_per_unit=schema.unit.rows, blocks=blocks
         )

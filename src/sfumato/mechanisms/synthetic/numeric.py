@@ -21,11 +21,13 @@ import numpy as np
 
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.mechanism import Answering
+from sfumato.mechanisms.noise.normals import composed
 from sfumato.mechanisms.synthetic.keeping import ruled
 from sfumato.mechanisms.synthetic.marginals.generation import shuffling, systematic
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis
 from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis
-from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.progress import tell
 from sfumato.queries.encoding import Column
 from sfumato.queries.synthetic import SyntheticRows
@@ -52,6 +54,7 @@ class NumericSynthesis(Answering):
     @classmethod
     def calibrate(cls, query: SyntheticRows, target: Guarantee) -> NumericSynthesis:
         """The design with the least predicted error that meets `target`."""
+        query.must_be_found()
         size = query.schema.fixed_size
         if size is None or len(query.levels) < FEWEST or not all(column.ordered for column in query.levels):
             raise UnsupportedQuery(
@@ -71,7 +74,7 @@ class NumericSynthesis(Answering):
 
     def guarantee(self, distance: int = 1) -> Guarantee:
         """What one release costs between tables `distance` units apart."""
-        return self.smooth.guarantee().group(distance)
+        return composed(*self.smooth.design.costs, self.target).group(distance)
 
     def predicted(self, width: float = WIDTH) -> float:
         """The worst error to expect over ten thousand mixtures of ten Gaussian kernels of this width."""

@@ -23,7 +23,7 @@ from sfumato.answers.curves import Floats, Fourier
 __all__ = ["Features", "Sampled"]
 
 Whole = npt.NDArray[Any]
-BLOCK = 1 << 22  # entries of a block of features
+BLOCK = 1 << 16  # entries of a block of features: half a megabyte, which stays near the processor
 FITS = 2**62
 FINE = 1 << 14  # points where the kernel of the features is bounded from below
 LOOKED = 513  # points whose features are compared in pairs
@@ -55,16 +55,22 @@ class Sampled:
         """The grid points."""
         return np.asarray(np.minimum(self.first + self.step * np.arange(self.count), self.last))
 
-    def matrix(self, start: int, stop: int) -> npt.NDArray[np.int64]:
-        """The integers of grid points start..stop, a row each."""
+    def matrix(self, places: npt.NDArray[np.intp]) -> Floats:
+        """The integers of the grid points at these places, a row each; as floats, which hold integers below 2^53."""
         scale = 2.0**self.bits * np.concatenate([[1.0], np.array(self.ratios)])
-        return np.asarray(np.rint(self.axis.values(self.points[start:stop]) * scale), dtype=np.int64)
+        found = self.axis.values(np.minimum(self.first + self.step * places, self.last))
+        found *= scale
+        return np.asarray(np.rint(found, out=found))
 
-    def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-        """All rows, in blocks, each with its first row's number."""
+    def blocks(self, wanted: npt.NDArray[np.bool_] | None = None) -> Iterator[tuple[int, Floats]]:
+        """All rows, in blocks that are the same for norms and sums, each with its first row's number.
+
+        With `wanted`, a mark for each row, the blocks that hold one of these.
+        """
         each = max(1, BLOCK // self.axis.size)
         for start in range(0, self.count, each):
-            yield start, self.matrix(start, min(start + each, self.count))
+            if wanted is None or wanted[start : start + each].any():
+                yield start, self.matrix(np.arange(start, min(start + each, self.count)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +85,53 @@ class Norms:
 @lru_cache(maxsize=256)
 def _norms(sampled: Sampled) -> Norms:
     l2 = l1 = linf = 0.0
-    for _, block in sampled.blocks():
-        reals = np.abs(block).astype(np.float64)
-        l2 = max(l2, float((reals * reals).sum(axis=1).max()))
-        l1 = max(l1, float(reals.sum(axis=1).max()))
-        linf = max(linf, float(reals.max()))
+    for _, block in sampled.blocks(_foremost(sampled)):
+        sizes = np.abs(block, out=block)
+        l1 = max(l1, float(sizes.sum(axis=1).max()))
+        linf = max(linf, float(sizes.max()))
+        sizes *= sizes
+        l2 = max(l2, float(sizes.sum(axis=1).max()))
     return Norms(l2 * UP, l1 * UP, linf)
+
+
+def _foremost(sampled: Sampled) -> npt.NDArray[np.bool_]:
+    """Marks on the grid points that may have the largest norms; the others are shown to have none of them.
+
+    Waves are turned on from a few points by products, which takes a third of the time.  An entry so found is within
+    `wrong` of the one that `matrix` rounds, and so gives the same integer unless it lies that near to the middle of
+    two; then it is off by one (docs/proofs/functions-density.md).
+    """
+    axis, each = sampled.axis, math.isqrt(sampled.count)
+    rate = 2 * math.pi / (axis.high - axis.low)
+    waves, starts = np.array(axis.waves, dtype=np.float64), np.arange(0, sampled.count, each)
+    scale = math.sqrt(2) * 2.0**sampled.bits * np.array(sampled.ratios)
+    length = abs(axis.low) + abs(sampled.first) + abs(sampled.last) + sampled.step * sampled.count
+    wrong = np.abs(scale) * (16 * rate * length * np.repeat(waves, 2) + 64) * 2.0**-53
+    marked = np.asarray(sampled.first + sampled.step * np.arange(sampled.count) > sampled.last)
+    marked[-1] = True  # where the grid ends, points are moved
+    if not waves.size or wrong.max() >= 0.25:
+        return np.full(sampled.count, True)
+    fine = _turned((rate * sampled.step) * np.arange(each), waves)
+    coarse = _turned(rate * (sampled.first - axis.low + sampled.step * starts), waves)
+    near = np.empty((4, sampled.count))
+    for start, turn in zip(starts, coarse, strict=True):
+        entries = (fine[: sampled.count - start] * turn).view(np.float64) * scale
+        whole = np.rint(entries)
+        entries -= whole
+        doubtful = np.count_nonzero(np.abs(entries, out=entries) > 0.5 - wrong, axis=1)
+        sizes = np.abs(whole, out=whole)
+        found = (sizes.sum(axis=1), np.einsum("ij,ij->i", sizes, sizes), sizes.max(axis=1), doubtful)
+        near[:, start : start + len(sizes)] = found
+    l1, l2, largest, doubts = near
+    for norm, each_moves in ((l1, 1.0), (l2, 2 * float(largest.max()) + 3), (largest, 1.0)):
+        marked |= norm + doubts * each_moves >= (norm - doubts * each_moves).max()
+    return marked
+
+
+def _turned(angles: npt.NDArray[Any], waves: Floats) -> npt.NDArray[np.complex128]:
+    """exp(i k angle), a row for each angle."""
+    turns = angles[:, None] * waves
+    return np.asarray(np.cos(turns) + 1j * np.sin(turns))
 
 
 @lru_cache(maxsize=256)
@@ -199,5 +246,5 @@ def _contracted(tensor: Whole, sampled: Sampled) -> Whole:
         part = flat[start : start + len(block)]
         held = np.flatnonzero((part != 0).any(axis=1))
         if held.size:
-            out += part[held].T @ block[held].astype(tensor.dtype)
+            out += part[held].T @ block[held].astype(np.int64).astype(tensor.dtype)
     return out.reshape(*tensor.shape[1:], sampled.axis.size)

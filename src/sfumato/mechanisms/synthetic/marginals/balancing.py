@@ -57,9 +57,9 @@ def balanced(
         for column in chance.permutation(columns):
             own = slice(starts[column], starts[column + 1])
             made, order = counts[own], odds.alike(held, column, chance)
-            for some in np.array_split(order, max(1, min(PARTS, order.shape[1] // LEAST)), axis=1):
-                some = some[:, odds.tried(held, some, column, chance)]
-                _swap(places, some, int(column), int(own.start), made, wanted[own], weights[own])
+            parts, tried = max(1, min(PARTS, order.shape[1] // LEAST)), odds.tried(held, order, column, chance)
+            for part, chosen in zip(*(np.array_split(one, parts, axis=-1) for one in (order, tried)), strict=True):
+                _swap(places, part[:, chosen], int(column), int(own.start), made, wanted[own], weights[own])
             held[:, column] = owners[column][places[:, column] - own.start]
             counts[:, own] = made.T
     return np.asarray(places - starts[:-1])
@@ -69,6 +69,7 @@ def balanced(
 class _Odds:
     """For each column the bags that hold it, with the logarithms of their tables, given what they share above."""
 
+    sizes: tuple[int, ...]
     bags: tuple[tuple[tuple[Bag, Reals], ...], ...]
 
     @classmethod
@@ -78,15 +79,19 @@ class _Odds:
         for place, bag in enumerate(tree.bags):
             shared = tree.separator(place)
             above = model.sum(place, shared).reshape([tree.sizes[c] if c in shared else 1 for c in bag])
-            found.append((bag, np.log(np.maximum(model.beliefs[place], NEVER)) - np.log(np.maximum(above, NEVER))))
-        return cls(tuple(tuple(one for one in found if column in one[0]) for column in range(len(tree.sizes))))
+            given = np.log(np.maximum(model.sum(place, bag), NEVER)) - np.log(np.maximum(above, NEVER))
+            found.append((bag, np.ascontiguousarray(given)))
+        bags = (tuple(one for one in found if column in one[0]) for column in range(len(tree.sizes)))
+        return cls(tree.sizes, tuple(bags))
 
     def alike(self, held: Whole, column: int, chance: np.random.Generator) -> Whole:
         """Rows two by two, in random order, that agree in some columns beside this one, or in none."""
-        beside = chance.permutation(sorted({other for bag, _ in self.bags[column] for other in bag} - {column}))
+        near = sorted({other for bag, _ in self.bags[column] for other in bag} - {column})
+        beside = chance.permutation(np.array(near, dtype=np.int64))
         some = beside[: chance.integers(0, len(beside), endpoint=True)]
-        keys = [chance.random(len(held)), *(held[:, other] for other in some)]
-        order = np.lexsort(keys)[: len(held) - len(held) % 2].reshape(-1, 2)
+        ranks = np.cumprod([1.0, *(float(self.sizes[other]) for other in some)])[:-1]
+        code = held[:, some] @ ranks  # one number for what they have there, in which the last column counts most
+        order = np.argsort(code + chance.random(len(held)))[: len(held) - len(held) % 2].reshape(-1, 2)
         return np.asarray(order[chance.permutation(len(order))].T)
 
     def tried(self, held: Whole, some: Whole, column: int, chance: np.random.Generator) -> npt.NDArray[np.bool_]:
@@ -94,34 +99,35 @@ class _Odds:
         one, two = held[some]
         gain = np.zeros(some.shape[1])
         for bag, table in self.bags[column]:
-            for rows, other in ((one, two), (two, one)):
-                gain += table[tuple((other if c == column else rows)[:, c] for c in bag)]
-                gain -= table[tuple(rows[:, c] for c in bag)]
+            steps = np.cumprod([1, *table.shape[:0:-1]])[::-1]
+            first, second = (rows[:, bag] @ steps for rows in (one, two))  # places of the rows' cells,
+            apart = (two - one)[:, column] * steps[bag.index(column)]  # and how far the swap moves them
+            flat = table.reshape(-1)
+            gain += flat[first + apart] - flat[first] + flat[second - apart] - flat[second]
         return np.asarray(np.log(1.0 - chance.random(len(gain))) <= gain)
 
 
 def _swap(places: Whole, some: Whole, column: int, start: int, made: Reals, wanted: Reals, weights: Reals) -> None:
     """Swap a column's values between two rows each, in place, where all tables together come nearer."""
     some = some[:, places[some[0], column] != places[some[1], column]]
-    gap = 2 * weights * (made - wanted)
-    value, other = places[some, column][:, :, np.newaxis] - start
+    gap, wide = 2 * weights * (made - wanted), made.shape[1]
     one, two = places[some]
-    change = gap[other, one] - gap[value, one] + gap[value, two] - gap[other, two]
-    change += weights[other, one] + weights[value, one] + weights[value, two] + weights[other, two]
+    value, other = (rows[:, column, np.newaxis] - start for rows in (one, two))
+    come, gone = np.stack([other * wide + one, value * wide + two]), np.stack([value * wide + one, other * wide + two])
+    change = (weights + gap).ravel()[come].sum(axis=0) + (weights - gap).ravel()[gone].sum(axis=0)
     change[one == two] = 0.0
     better = np.flatnonzero(change.sum(axis=1) < 0)
-    moved = _moved(value[better], other[better], one[better], two[better], made.shape)
+    moved = _moved(come[:, better], gone[:, better], made.shape)
     bend = 2 * float((weights * moved**2).sum())
     if bend > 0:  # as many as bring the sum of squares to its lowest: swaps that mend the same gap go too far together
         better = better[: int(min(1.0, -float((gap * moved).sum()) / bend) * len(better))]
-        made += _moved(value[better], other[better], one[better], two[better], made.shape)
+        made += _moved(come[:, better], gone[:, better], made.shape)
         places[some[:, better], column] = np.stack([other, value])[:, better, 0] + start
 
 
-def _moved(value: Whole, other: Whole, one: Whole, two: Whole, shape: tuple[int, ...]) -> Reals:
-    """What the counts of one column's groups with all groups gain when these rows change their values."""
-    joined, cells = np.concatenate([one, two]), int(np.prod(shape))
-    gone, come = np.concatenate([value, other]) * shape[1] + joined, np.concatenate([other, value]) * shape[1] + joined
+def _moved(come: Whole, gone: Whole, shape: tuple[int, ...]) -> Reals:
+    """What the counts of one column's groups with all groups gain when rows come to these cells and leave those."""
+    cells = int(np.prod(shape))
     found = np.bincount(come.ravel(), minlength=cells) - np.bincount(gone.ravel(), minlength=cells)
     return found.reshape(shape).astype(np.float64)
 

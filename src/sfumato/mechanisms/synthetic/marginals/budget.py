@@ -17,6 +17,7 @@ from sfumato.queries.encoding import Column
 
 __all__ = [
     "CHOOSING",
+    "TRIPLES",
     "Counting",
     "Split",
     "column_noise",
@@ -24,6 +25,7 @@ __all__ = [
     "finest",
     "first_scales",
     "for_tables",
+    "for_triples",
     "foreseen",
     "rounds_of",
 ]
@@ -41,6 +43,8 @@ TWICE, HALVING = 3, 3  # levels in a bar from which on it is counted, too; then,
 SMOOTH = 32  # levels whose noise remains, at most, once a column is smoothed
 PAIRS_A_COLUMN, MOST_PAIRS = {True: 3, False: 1}, 120  # with Laplace noise, each pair costs all others as much
 FEW_COLUMNS, CLEAR = 7, 0.25  # columns, and their share, up to which all pairs are measured; from the same
+TRIPLING = Fraction(1, 10)  # of what columns leave, where three at a time are measured, too; from Adult, flights
+TRIPLES = {True: 6, False: 2}  # and made tables, as is how many are; with Laplace noise each costs all others as much
 COUPLES_A_ROUND = 2_000  # pairs of columns for each pair that is chosen in a round
 MOST_TOTAL = 2.0**36  # rows up to which floating scores are as near as the proof says
 
@@ -127,6 +131,11 @@ def foreseen(noise: Noise, amount: Fraction, columns: Sequence[Column], size: in
 def for_tables(amount: Fraction, size: int | None) -> Fraction:
     """What is left for tables: all, but for the share that counts the rows where their number is not public."""
     return amount * (1 - COUNTING) if size is None else amount
+
+
+def for_triples(left: Fraction, columns: int) -> Fraction:
+    """The share of three columns at a time, of what is left beside columns by themselves."""
+    return left * TRIPLING if columns > 2 else Fraction(0)
 
 
 def first_scales(noise: Noise, amount: Fraction, columns: Sequence[Column]) -> tuple[float, ...]:

@@ -4,7 +4,9 @@ Noise makes two tables disagree about what both hold.  A model can only meet the
 the potentials of both far apart, in thousands of steps.  Least squares find it at once.  Tables of one pair are nested,
 each coarser one a merging of the finer: their sums are averaged from the finest up, and differences handed down evenly
 [HayRastogiMiklauSuciu2010].  Then each column gets the counts that fit all of its tables, weighted by their noise, and
-each table is moved by as little as gives it those sums.  Everything here works on numbers that are already public.
+each table is moved by as little as gives it those sums.  A table of three columns stands first as the three pairs that
+it sums up to, and is then moved by as little as gives it their counts.  Everything here works on numbers that are
+already public.
 """
 
 from __future__ import annotations
@@ -28,6 +30,19 @@ TINY = 1e-12
 
 def agreed(measurements: Sequence[Measurement], total: float) -> list[Measurement]:
     """The same measurements with counts that agree; of every column there is one by itself, of all of its groups."""
+    plain = [one for one in measurements if len(one.columns) < 3]
+    three = [one for one in measurements if len(one.columns) == 3]
+    found = _agreed([*plain, *(side for one in three for side in _sides(one))], total)
+    flat, sides = iter(found), iter(found[len(plain) :])
+    return [
+        next(flat)
+        if len(one.columns) < 3
+        else replace(one, counts=_fitting(one.counts, [next(sides).counts for _ in range(3)]))
+        for one in measurements
+    ]
+
+
+def _agreed(measurements: Sequence[Measurement], total: float) -> list[Measurement]:
     places = _places(measurements)
     pairs = {columns: [measurements[place] for place in held] for columns, held in places.items() if len(columns) == 2}
     finest = [replace(tables[0], counts=_averaged(tables)) for tables in pairs.values()]
@@ -127,3 +142,27 @@ def _moved(table: Reals, rows: Reals, columns: Reals) -> Reals:
     """The table nearest to this one that has these sums."""
     off, across = rows - table.sum(axis=1), columns - table.sum(axis=0)
     return np.asarray(table + off[:, None] / table.shape[1] + across / table.shape[0] - off.sum() / table.size)
+
+
+def _sides(one: Measurement) -> list[Measurement]:
+    """The pairs that three columns sum up to, without the first, the second and the third."""
+    spread = float(np.max(one.variance))
+    return [
+        Measurement(
+            (*one.columns[:axis], *one.columns[axis + 1 :]),
+            (*one.groups[:axis], *one.groups[axis + 1 :]),
+            one.counts.sum(axis=axis),
+            spread * one.counts.shape[axis],
+        )
+        for axis in range(3)
+    ]
+
+
+def _fitting(table: Reals, sides: Sequence[Reals]) -> Reals:
+    """The table of three columns nearest to this one that sums up to these pairs, which agree with one another."""
+    first, second, third = (wanted - table.sum(axis=axis) for axis, wanted in enumerate(sides))
+    a, b, c = table.shape
+    out = table + first[np.newaxis] / a + second[:, np.newaxis] / b + third[:, :, np.newaxis] / c
+    alone = third.sum(axis=1) / (b * c), third.sum(axis=0) / (a * c), second.sum(axis=0) / (a * b)
+    out -= alone[0][:, np.newaxis, np.newaxis] + alone[1][:, np.newaxis] + alone[2]
+    return np.asarray(out + first.sum() / table.size)

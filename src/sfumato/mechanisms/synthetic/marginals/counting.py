@@ -1,19 +1,20 @@
-"""The exact, secret counts that synthesis measures: two passes over the rows, which are never kept."""
+"""The exact, secret counts that synthesis measures: two or three passes over the rows, which are never kept."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.levels import Groups
-from sfumato.mechanisms.synthetic.marginals.tree import Pair
+from sfumato.mechanisms.synthetic.marginals.tree import Bag, Pair
 from sfumato.queries.encoding import Column
 
-__all__ = ["WEIGHT", "Read", "pair_counts", "single_counts"]
+__all__ = ["WEIGHT", "Read", "pair_counts", "single_counts", "triple_counts"]
 
 DENSE = 1000  # products of flags that take as long as counting one pair in one row; measured
 FLAGS = 1 << 25  # held at a time
@@ -60,6 +61,23 @@ def pair_counts(
         ([groups(np.asarray(batch[name])) for name, groups in found.items()], batch.get(WEIGHT)) for batch in read()
     )
     return (_multiplied if sum(sizes) ** 2 < DENSE * len(pairs) else _counted)(batches, sizes, pairs)
+
+
+def triple_counts(
+    read: Read, columns: Sequence[Column], owners: Sequence[Groups], wanted: Sequence[Bag]
+) -> dict[Bag, Whole]:
+    """How many rows have each three groups, of the three columns that are `wanted`, which are sorted."""
+    sizes = [int(owner.max()) + 1 for owner in owners]
+    found = {column.name: _grouping(column, owner) for column, owner in zip(columns, owners, strict=True)}
+    shapes = {some: tuple(sizes[column] for column in some) for some in wanted}
+    counts = {some: np.zeros(math.prod(shape), dtype=np.int64) for some, shape in shapes.items()}
+    for batch in read():
+        groups, weights = [group(np.asarray(batch[name])) for name, group in found.items()], batch.get(WEIGHT)
+        for pair, some in groupby(wanted, key=lambda held: held[:2]):
+            both = groups[pair[0]] * sizes[pair[1]] + groups[pair[1]]
+            for held in some:
+                counts[held] += _sums(both * sizes[held[2]] + groups[held[2]], len(counts[held]), weights)
+    return {some: held.reshape(shapes[some]) for some, held in counts.items()}
 
 
 def _counted(batches: Iterator[Weighed], sizes: Sequence[int], pairs: Sequence[Pair]) -> dict[Pair, Whole]:

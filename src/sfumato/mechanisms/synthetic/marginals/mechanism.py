@@ -3,6 +3,7 @@ r"""Synthetic tables from noisy marginals, chosen where the model is worst.
 Definition.  A share of the budget, by the number of rows, measures every column by itself.  Smoothed, those counts say
 which levels to merge.  Then, in rounds: a model of maximum entropy is fitted to everything measured so far, the
 exponential mechanism chooses the pair (and how finely to measure it) that it fits worst, or none, and it is measured.
+Where the question asks for it (`triples`), three columns at a time are chosen and measured in the same way after that.
 Rows are drawn from the last model.  The scheme is that of [McKennaEtAl2022] with levels merged adaptively, resolutions
 chosen with the pairs, a choice of none that asks for less noise, and a fit that shrinks what noise would explain.
 
@@ -28,9 +29,11 @@ from sfumato.mechanisms.mechanism import Answering
 from sfumato.mechanisms.synthetic.keeping import ruled
 from sfumato.mechanisms.synthetic.marginals.budget import for_tables, foreseen
 from sfumato.mechanisms.synthetic.marginals.judging import JUDGING, judged
-from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, PureNoise, Reach
+from sfumato.mechanisms.synthetic.marginals.noise import ConcentratedNoise, Noise, NormalNoise, PureNoise, Reach
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis, synthesized
-from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.numeric import ceil_float
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.progress import tell
 from sfumato.queries.encoding import Column
 from sfumato.queries.synthetic import SyntheticRows
@@ -60,10 +63,12 @@ class MarginalSynthesis(Answering):
 
     query: SyntheticRows
     target: Guarantee
+    part: Fraction = Fraction(1)  # of the target that it may spend, where it is one of several
 
     @classmethod
     def calibrate(cls, query: SyntheticRows, target: Guarantee) -> MarginalSynthesis:
         """The synthesizer that meets `target`."""
+        query.must_be_found()
         made = cls(query, target)
         if made.amount <= 0:
             raise UnsupportedQuery(f"a synthetic table needs epsilon > 0 or rho > 0, not {target!r}")
@@ -76,14 +81,16 @@ class MarginalSynthesis(Answering):
 
     @property
     def noise(self) -> Noise:
-        """The kind of noise: Laplace for a pure target, else Gaussian."""
+        """The kind of noise: Laplace for a pure target, discrete Gaussian for rho, else rounded normal."""
         reach = Reach.of(self.query.schema)
-        return PureNoise(reach) if self._pure else ConcentratedNoise(reach)
+        if self._pure:
+            return PureNoise(reach)
+        return ConcentratedNoise(reach) if self.target.counts_rho else NormalNoise(reach)
 
     @property
     def amount(self) -> Fraction:
         """What may be spent, in the noise's own currency."""
-        return Fraction(self.target.pure_within() if self._pure else self.target.concentrated_within())
+        return Fraction(self.target.pure_within() if self._pure else self.target.normal_within()) * self.part
 
     @property
     def _pure(self) -> bool:
@@ -91,7 +98,8 @@ class MarginalSynthesis(Answering):
 
     def guarantee(self, distance: int = 1) -> Guarantee:
         """What one release costs between tables `distance` units apart: `amount`, spent in full or not."""
-        claim = self.target if self._pure else self.target.at_rho(float(self.amount))
+        amount = ceil_float(self.amount)
+        claim = self.target.with_parts({"epsilon": amount}) if self._pure else self.target.at_normal(amount)
         return claim.group(distance)
 
     def error(self, beta: float = 0.05) -> float:
@@ -99,9 +107,11 @@ class MarginalSynthesis(Answering):
         return math.inf
 
     def release(self, answer: SecretView, rng: Rng) -> Synthesis:
-        """The synthetic rows.  `answer` is a secret view, which is passed over three times."""
+        """The synthetic rows.  `answer` is a secret view, which is passed over three or four times."""
         size = self.query.schema.fixed_size
-        made = synthesized(answer.batches, self.columns, self.noise, self.for_rows, size, self.made, rng)
+        made = synthesized(
+            answer.batches, self.columns, self.noise, self.for_rows, size, self.made, rng, self.query.triples
+        )
         made = ruled(self.query, made, rng)
         tell("judging rows", 0.95)
         rest = self.amount - self.for_rows
@@ -134,7 +144,7 @@ class MarginalSynthesis(Answering):
             "type": "marginal-synthesis",
             "columns": list(self.query.columns),
             "levels": [column.size for column in self.columns],
-            "noise": "discrete-laplace" if self._pure else "discrete-gaussian",
+            "noise": self.noise.name,
             "rows": self.query.rows,
             "target": to_record(self.target),
         }

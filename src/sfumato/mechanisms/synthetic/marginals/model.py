@@ -10,32 +10,40 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.mechanisms.synthetic.marginals import tables
+from sfumato.mechanisms.synthetic.marginals.sweeps import Belief, Sweeps
+from sfumato.mechanisms.synthetic.marginals.tables import Reals, margin, ratio, spread
 from sfumato.mechanisms.synthetic.marginals.tree import Bag, JunctionTree, Pair
 
 __all__ = ["Model", "Reals", "margin"]
 
-Reals = npt.NDArray[np.float64]
 LEAST = 1e-300  # weights that vanish together count as this
-SMALL = 4096  # cells of a table up to which one sum over all that is left out is faster than several
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """The calibrated tree: `beliefs[k]` is the probability table of bag k; `log_sum` normalizes the potentials."""
+    """The calibrated tree: `held[k]` is the probability table of bag k; `log_sum` normalizes the potentials."""
 
     tree: JunctionTree
-    beliefs: tuple[Reals, ...]
+    held: tuple[Belief, ...]
     log_sum: float
-    _sums: dict[tuple[int, Bag], Reals] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def calibrated(cls, tree: JunctionTree, potentials: Mapping[Bag, Reals]) -> Model:
         """The model whose log-probability is the sum of the potentials, up to a constant."""
+        tops = [float(table.max()) for table in potentials.values()]
+        parts = zip(potentials.values(), tops, strict=True)
+        found = Sweeps.of(tree, tuple(potentials)).swept([np.exp(table - top) for table, top in parts])
+        if found is None:
+            return cls._by_energies(tree, potentials)
+        return cls(tree, found[0], math.fsum(tops) + found[1])
+
+    @classmethod
+    def _by_energies(cls, tree: JunctionTree, potentials: Mapping[Bag, Reals]) -> Model:
+        """The same where products of weights vanish: potentials are added up before any is exponentiated."""
         energies = _energies(tree, potentials)
         tops = [float(energy.max()) for energy in energies]
         beliefs = [_exponential(energy, top) for energy, top in zip(energies, tops, strict=True)]
@@ -44,15 +52,21 @@ class Model:
             above, shared = tree.parents[place], tree.separator(place)
             message = margin(beliefs[place], tree.bags[place], shared)
             upward[place], largest = message, max(LEAST, float(message.max()))
-            beliefs[above] *= _spread(message / largest, shared, tree.bags[above])
+            beliefs[above] *= spread(message / largest, shared, tree.bags[above])
             tops.append(math.log(largest))
         whole = max(LEAST, float(beliefs[0].sum()))
         beliefs[0] /= whole
         for place in range(1, len(beliefs)):
             above, shared = tree.parents[place], tree.separator(place)
             wanted = margin(beliefs[above], tree.bags[above], shared)
-            beliefs[place] *= _spread(_ratio(wanted, upward[place]), shared, tree.bags[place])
-        return cls(tree, tuple(beliefs), math.fsum(tops) + math.log(whole))
+            beliefs[place] *= spread(ratio(wanted, upward[place]), shared, tree.bags[place])
+        held = (Belief.whole(bag, table) for bag, table in zip(tree.bags, beliefs, strict=True))
+        return cls(tree, tuple(held), math.fsum(tops) + math.log(whole))
+
+    @property
+    def beliefs(self) -> tuple[Reals, ...]:
+        """The tables of all bags, written out once."""
+        return tuple(belief.sum(bag) for belief, bag in zip(self.held, self.tree.bags, strict=True))
 
     def marginal(self, columns: Bag) -> Reals:
         """The table of columns that lie in one bag."""
@@ -62,15 +76,8 @@ class Model:
         return self.sum(place, columns)
 
     def sum(self, place: int, part: Bag) -> Reals:
-        """A bag's table summed over the columns that are not in `part`, the largest first; each sum is taken once."""
-        if (place, part) not in self._sums:
-            bag, table = self.tree.bags[place], self.beliefs[place]
-            gone = sorted((self.tree.sizes[column], column) for column in bag if column not in part)
-            if len(gone) > 1 and table.size > SMALL:
-                bag = tuple(sorted((*part, gone[0][1])))
-                table = self.sum(place, bag)
-            self._sums[place, part] = margin(table, bag, part)
-        return self._sums[place, part]
+        """A bag's table summed over the columns that are not in `part`; each sum is taken once."""
+        return self.held[place].sum(part)
 
     def pairs(self) -> Iterator[tuple[Pair, Reals]]:
         """The tables of all pairs of columns, in order."""
@@ -132,7 +139,7 @@ class _Walks:
             below = self.model.sum(place, shared).transpose([shared.index(c) for c in (*kept, *gone)])
             groups, summed = (math.prod(self.model.tree.sizes[c] for c in part) for part in (kept, gone))
             shape = groups, summed, -1
-            self.ways[place, shared, wanted] = _ratio(table.reshape(shape), below.reshape(shape))
+            self.ways[place, shared, wanted] = ratio(table.reshape(shape), below.reshape(shape))
         return self.ways[place, shared, wanted]
 
 
@@ -143,25 +150,6 @@ def _apart(shared: Bag, wanted: Bag) -> tuple[Bag, Bag, Bag]:
         tuple(c for c in shared if c not in wanted),
         tuple(c for c in wanted if c not in shared),
     )
-
-
-def margin(table: Reals, bag: Bag, part: Bag) -> Reals:
-    """Sum a table over the columns that are not in `part` (both sorted)."""
-    gone = tuple(axis for axis, column in enumerate(bag) if column not in part)
-    if table.size <= SMALL:
-        return np.asarray(table.sum(axis=gone)) if gone else table
-    kept = tuple(size for axis, size in enumerate(table.shape) if axis not in gone)
-    runs = [
-        (own, math.prod(table.shape[axis] for axis in axes))
-        for own, axes in groupby(range(table.ndim), key=lambda axis: axis in gone)
-    ]
-    while any(own for own, _ in runs):  # products with ones, which are faster than sums over short axes
-        place = max((k for k, (own, _) in enumerate(runs) if own), key=lambda k: runs[k][1])
-        before, after = (math.prod(size for _, size in some) for some in (runs[:place], runs[place + 1 :]))
-        _, size = runs.pop(place)
-        ones = np.ones(size)
-        table = table.reshape(before, size) @ ones if after == 1 else ones @ table.reshape(before, size, after)
-    return np.asarray(table.reshape(kept))
 
 
 def _exponential(energy: Reals, top: float) -> Reals:
@@ -183,25 +171,15 @@ def _energies(tree: JunctionTree, potentials: Mapping[Bag, Reals]) -> list[Reals
 def _added(sizes: Sequence[int], bag: Bag, parts: Sequence[Bag], potentials: Mapping[Bag, Reals]) -> Reals:
     """The sum of potentials over a bag; those that lack one of its two largest columns are added up without it."""
     out = np.zeros([sizes[column] for column in bag])
-    if out.size > SMALL:
+    if out.size > tables.SMALL:
         for column in sorted(bag, key=lambda c: -sizes[c])[:2]:
             without, parts = ([part for part in parts if (column in part) == inside] for inside in (False, True))
             if without:
                 rest = tuple(c for c in bag if c != column)
-                out += _spread(_added(sizes, rest, without, potentials), rest, bag)
+                out += spread(_added(sizes, rest, without, potentials), rest, bag)
     for part in parts:
-        out += _spread(potentials[part], part, bag)
+        out += spread(potentials[part], part, bag)
     return out
-
-
-def _spread(table: Reals, part: Bag, bag: Bag) -> Reals:
-    """A table over `part`, shaped so that it multiplies one over `bag`."""
-    sizes = dict(zip(part, table.shape, strict=True))
-    return table.reshape(tuple(sizes.get(column, 1) for column in bag))
-
-
-def _ratio(above: Reals, below: Reals) -> Reals:
-    return np.divide(above, below, out=np.zeros(np.broadcast_shapes(above.shape, below.shape)), where=below > 0)
 
 
 def _ordered(table: Reals, column: int, wanted: Bag) -> Reals:

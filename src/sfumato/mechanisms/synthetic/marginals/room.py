@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -51,12 +52,18 @@ class Room:
         return math.prod(sizes[0] for sizes in self.sizes) <= LARGEST_TREE
 
     def including(self, tree: JunctionTree, columns: Bag, fineness: Bag) -> JunctionTree:
-        """The tree with one more pair in a bag, both columns at least as fine as asked."""
+        """The tree with these columns in one bag, as fine as asked or finer: every two are in one, and so all are."""
         sizes = list(tree.sizes)
         for column, place in zip(columns, fineness, strict=True):
             sizes[column] = max(sizes[column], self.sizes[column][place])
-        one, other = columns
-        return replace(tree, sizes=tuple(sizes)).including((one, other))
+        wider = tree if tuple(sizes) == tree.sizes else replace(tree, sizes=tuple(sizes))
+        for pair in combinations(columns, 2):
+            wider = wider.including(pair)
+        return wider
+
+    def volume(self, columns: Bag, fineness: Bag) -> int:
+        """How many cells columns have in these groups."""
+        return math.prod(self.sizes[column][place] for column, place in zip(columns, fineness, strict=True))
 
     def fitting(self, tree: JunctionTree, offered: Whole) -> Whole:
         """The places of those that fit, among rows of two columns and their resolutions, before bags melt into others:
@@ -80,8 +87,8 @@ class Room:
         )
         bag = np.maximum(bag, left * right * most_cells[one, other])
         bag = np.maximum(bag, np.maximum(left * most_cells[one, one], right * most_cells[other, other]))
-        fits = (cells + np.minimum(after, before) <= LARGEST_TREE) & (np.maximum(bag, tree.largest) <= LARGEST_BAG)
-        return np.flatnonzero(fits)
+        small = np.maximum(bag, tree.largest) <= LARGEST_BAG
+        return np.flatnonzero(small & (cells + np.minimum(after, before) <= LARGEST_TREE))
 
 
 def _held(tree: JunctionTree) -> tuple[Whole, Whole]:

@@ -1,10 +1,10 @@
-"""One run of marginal synthesis: columns first, then rounds of choosing and measuring pairs, then rows."""
+"""One run of marginal synthesis: columns, then rounds of choosing and measuring pairs or three columns, then rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
@@ -14,16 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.balancing import balanced
-from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, for_tables
-from sfumato.mechanisms.synthetic.marginals.columns import Columns, Counted, measured, variance
+from sfumato.mechanisms.synthetic.marginals.budget import CHOOSING, Split, a_round, for_tables, for_triples
+from sfumato.mechanisms.synthetic.marginals.columns import Columns, measured, variance
 from sfumato.mechanisms.synthetic.marginals.consistency import agreed, remaining, within
 from sfumato.mechanisms.synthetic.marginals.counting import Read, pair_counts, single_counts
-from sfumato.mechanisms.synthetic.marginals.estimation import Measurement, fitted, merging
+from sfumato.mechanisms.synthetic.marginals.estimation import merging
 from sfumato.mechanisms.synthetic.marginals.generation import opened, refined, sampled, settled, shuffling
 from sfumato.mechanisms.synthetic.marginals.levels import Groups, nested
 from sfumato.mechanisms.synthetic.marginals.model import Model, Reals
 from sfumato.mechanisms.synthetic.marginals.noise import Noise, noisy
 from sfumato.mechanisms.synthetic.marginals.room import Room, regrouped
+from sfumato.mechanisms.synthetic.marginals.run import FULL, STEPS, Run, expected_pairs, shapes
 from sfumato.mechanisms.synthetic.marginals.selection import (
     MOVES,
     ROUNDING,
@@ -34,7 +35,8 @@ from sfumato.mechanisms.synthetic.marginals.selection import (
     picks,
     scored,
 )
-from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree, Pair
+from sfumato.mechanisms.synthetic.marginals.tree import Pair
+from sfumato.mechanisms.synthetic.marginals.triples import measure_triples
 from sfumato.mechanisms.synthetic.marginals.weighing import weighted
 from sfumato.progress import tell
 from sfumato.queries.encoding import Column
@@ -42,12 +44,8 @@ from sfumato.randomness import Rng
 
 __all__ = ["Fitted", "Synthesis", "modelled", "synthesized"]
 
-STEPS, LAST_STEPS = 30, 600  # of fitting, between rounds and at the end
-TIES = 4.0  # shrinkage of a table, times the rows in one of its cells: cells are expected to lie about half off
-MANY = 256  # cells of a table; of more, most are empty
-FULL = 4.0  # rows in a cell, over the scale of its noise, down to which all pairs are measured; from samples of Adult,
-BESIDE, ASIDE = 8, 8  # flights and made tables, as are the groups beside that, and the part of the cells they count for
-LOOSE = 0.01  # shrinkage of columns, which are smooth already
+LAST_STEPS = 600  # of fitting, at the end
+BESIDE, ASIDE = 8, 8  # groups beside those that rows fill, and the part of the cells they count for; from these tables
 
 Whole = npt.NDArray[np.int64]
 
@@ -101,106 +99,16 @@ class Fitted:
     def balanced(self, groups: Whole, chance: np.random.Generator) -> dict[str, Whole]:
         """The same, from rows that meet all pairs of the finest groups as well as they can."""
         owners = [within(fine, owner) for fine, owner in zip(self.finest, self.groups, strict=True)]
-        shapes = _shapes(self.finest, self.levels)
-        parts = zip(groups.T, shapes, owners, strict=True)
+        kept = shapes(self.finest, self.levels)
+        parts = zip(groups.T, kept, owners, strict=True)
         fine = np.stack([refined(held, shape, owner, chance) for held, shape, owner in parts], axis=1)
-        expected = partial(_expected, self.model, shapes, owners, self.total)
+        expected = partial(expected_pairs, self.model, kept, owners, self.total)
         fine = balanced(fine, owners, self.model, expected, chance)
         return self._values(fine, self.finest, chance)
 
     def _values(self, groups: Whole, owners: Sequence[Groups], chance: np.random.Generator) -> dict[str, Whole]:
         parts = zip(self.columns, self.levels, owners, groups.T, strict=True)
         return {column.name: opened(held, levels, owner, column, chance) for column, levels, owner, held in parts}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    """A measured pair: its noisy counts, the scale and variance of their noise, and the amount spent on it."""
-
-    pick: Candidate
-    counts: Reals
-    scale: float
-    variance: float
-    amount: Fraction
-    shrinkage: float
-
-    def measurement(self, chains: Sequence[tuple[Groups, ...]], at: Sequence[int]) -> Measurement:
-        """The same, of columns that have the groups at these places in their chains."""
-        groups = tuple(
-            regrouped(chains[c], at[c], place) for c, place in zip(self.pick.pair, self.pick.fineness, strict=True)
-        )
-        return Measurement(self.pick.pair, groups, self.counts, self.variance, self.shrinkage)
-
-
-@dataclass(slots=True)
-class _Run:
-    """What one run has measured so far; everything in it is public."""
-
-    columns: Sequence[Column]
-    noise: Noise
-    total: float
-    smooth: list[Reals]  # counts of each column's levels
-    own: list[Counted]  # what they were smoothed from
-    room: Room
-    tree: JunctionTree
-    tables: list[_Table] = field(default_factory=list)
-    duals: tuple[Reals, ...] = ()
-    model: Model | None = None
-
-    @property
-    def chains(self) -> Sequence[tuple[Groups, ...]]:
-        """The nested groups of all columns."""
-        return self.room.chains
-
-    def fit(self, steps: int) -> Model:
-        """Fit the model to everything measured, from where the last fit ended."""
-        at = self.room.fineness(self.tree)
-        start = list(self.duals)
-        if self.model is not None:  # columns that became finer take what their groups had
-            before = self.room.fineness(self.model.tree)
-            for column, chain in enumerate(self.chains):
-                start[column] = start[column].take(regrouped(chain, at[column], before[column]))
-        self.model, self.duals = fitted(self.tree, agreed(self.held(at), self.total), self.total, start, steps)
-        return self.model
-
-    def held(self, at: Sequence[int]) -> list[Measurement]:
-        """Everything measured, of columns that have the groups at these places in their chains."""
-        return [*self._singles(at), *(table.measurement(self.chains, at) for table in self.tables)]
-
-    def _singles(self, at: Sequence[int]) -> list[Measurement]:
-        """The groups that each column has in the tree, as its smoothed counts have them."""
-        found = []
-        for place, (levels, chain, own) in enumerate(zip(self.smooth, self.chains, self.own, strict=True)):
-            owner = chain[at[place]]
-            grouped = np.bincount(owner, weights=levels).astype(np.float64)
-            spread, loose = own.noise(self.columns[place], owner), LOOSE / self.noise.reach.units
-            found.append(Measurement((place,), (np.arange(len(grouped)),), grouped, spread, loose))
-        return found
-
-    def expected(self) -> dict[Pair, Reals]:
-        """The model's counts of all pairs of finest groups; within the tree's groups each column keeps its shape."""
-        assert self.model is not None
-        at = self.room.fineness(self.tree)
-        owners = [regrouped(chain, 0, place) for chain, place in zip(self.chains, at, strict=True)]
-        return _expected(self.model, _shapes([chain[0] for chain in self.chains], self.smooth), owners, self.total)
-
-    def measure(self, pick: Candidate, counts: Whole, scale: float, amount: Fraction, rng: Rng) -> None:
-        """The counts of a candidate with noise of a scale, which was paid for with an amount."""
-        held = noisy(counts, self.noise.law(scale), rng).astype(np.float64)
-        shrinkage = min(1 / self.noise.reach.units, TIES * min(MANY, held.size) / self.total)
-        self.tables.append(_Table(pick, held, scale, variance(self.noise, scale), amount, shrinkage))
-
-    def telling(self, offered: Sequence[Candidate], amount: Fraction) -> list[Candidate]:
-        """The candidates that measuring them for an amount tells more of than one as fine and as dear has told."""
-        told: dict[Pair, list[tuple[int, int]]] = {}
-        for table in self.tables:
-            if amount <= table.amount:
-                told.setdefault(table.pick.pair, []).append(table.pick.fineness)
-        return [
-            candidate
-            for candidate in offered
-            if candidate.pair not in told or not any(map(candidate.coarser, told[candidate.pair]))
-        ]
 
 
 def synthesized(
@@ -211,9 +119,10 @@ def synthesized(
     size: int | None,
     rows: Callable[[float], int],
     rng: Rng,
+    triples: bool = False,
 ) -> Synthesis:
     """Measure, fit, generate.  `size` is the number of rows where it is public; `rows` says how many to make."""
-    found = modelled(read, columns, noise, amount, size, rng)
+    found = modelled(read, columns, noise, amount, size, rng, triples)
     tell("generating rows", 0.9)
     chance = shuffling(rng)
     made = found.balanced(settled(sampled(found.model, rows(found.total), chance), found.counts, chance), chance)
@@ -222,9 +131,15 @@ def synthesized(
 
 
 def modelled(
-    read: Read, columns: Sequence[Column], noise: Noise, amount: Fraction, size: int | None, rng: Rng
+    read: Read,
+    columns: Sequence[Column],
+    noise: Noise,
+    amount: Fraction,
+    size: int | None,
+    rng: Rng,
+    triples: bool = False,
 ) -> Fitted:
-    """Measure and fit."""
+    """Measure and fit; with `triples` also relations of three columns."""
     tell("counting columns", 0.0)
     exact = single_counts(read, columns)
     tell("smoothing columns", 0.05)
@@ -238,31 +153,45 @@ def modelled(
     held = Columns(measured(exact, columns, noise, tables * split.singles, about, rng), first, size)
     run = _started(columns, noise, held)
     run.fit(LAST_STEPS)
-    left = tables * (1 - split.singles)
-    if split.all and run.room.together:
-        _measure_all(run, read, left, rng)
-        run.fit(LAST_STEPS)
-    elif split.pairs:
-        left = _choose_pairs(run, read, split.pairs, left, rng)
-        if left:  # no pair is worth its noise: the rest measures the columns once more
-            held.again(measured(exact, columns, noise, left, about, rng))
+    if split.pairs:
+        left = tables * (1 - split.singles)
+        rest = _measure(run, read, split, left, for_triples(left, len(columns)) if triples else Fraction(0), rng)
+        if rest:  # no pair is worth its noise: the rest measures the columns once more
+            held.again(measured(exact, columns, noise, rest, about, rng))
             _renew(run, held)
         tell("fitting pairs", 0.8)
         run.fit(LAST_STEPS)
     return _fitted(run, held.total()[1])
 
 
-def _started(columns: Sequence[Column], noise: Noise, held: Columns) -> _Run:
+def _measure(run: Run, read: Read, split: Split, left: Fraction, share: Fraction, rng: Rng) -> Fraction:
+    """Pairs, and three columns for a share; what none is worth goes to pairs again, and what is left comes back."""
+    tell("counting pairs", 0.1)
+    counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
+    rest = Fraction(0)
+    if split.all and run.room.together:
+        _measure_all(run, counts, left - share, rng)
+    else:
+        rest = _choose_pairs(run, counts, split.pairs, left - share, rng)
+    if share:
+        run.clear()
+        rest = measure_triples(run, read, share + rest, rng)
+        if rest:
+            rest = _choose_pairs(run, counts, max(1, round(split.pairs * rest / left)), rest, rng)
+    return rest
+
+
+def _started(columns: Sequence[Column], noise: Noise, held: Columns) -> Run:
     """Smooth the columns, nest their groups, and measure the finest groups by the smoothed counts."""
     total = held.total()[0]
     smooth = _smooth(columns, held, total)
     sizes = (32, 16, 8, 4, 2)[(len(columns) > 100) + (len(columns) > 200) :]
     chains = [nested(levels, column, sizes) for levels, column in zip(smooth, columns, strict=True)]
     room = Room(chains)
-    return _Run(columns, noise, total, smooth, held.held, room, room.empty())
+    return Run(columns, noise, total, smooth, held.held, room, room.empty())
 
 
-def _renew(run: _Run, held: Columns) -> None:
+def _renew(run: Run, held: Columns) -> None:
     """Smooth the columns again, within the same groups."""
     run.total = held.total()[0]
     run.smooth, run.own = _smooth(run.columns, held, run.total), held.held
@@ -272,10 +201,8 @@ def _smooth(columns: Sequence[Column], held: Columns, total: float) -> list[Real
     return [own.smooth(column, total) for own, column in zip(held.held, columns, strict=True)]
 
 
-def _measure_all(run: _Run, read: Read, left: Fraction, rng: Rng) -> None:
+def _measure_all(run: Run, counts: dict[Pair, Whole], left: Fraction, rng: Rng) -> None:
     """Every pair as finely as rows fill its cells, and in few groups beside that, for all that is left."""
-    tell("counting pairs", 0.1)
-    counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
     matrices, scale = _merging(run.chains), run.noise.scales(left / len(counts), [1])[0]
     tables, cells = [], []
     for pair, offered in groupby(candidates(run.chains), key=lambda candidate: candidate.pair):
@@ -296,14 +223,12 @@ def _merged(counts: Whole, candidate: Candidate, matrices: Sequence[Sequence[Rea
     return np.rint(one @ counts @ other.T).astype(np.int64)
 
 
-def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -> Fraction:
+def _choose_pairs(run: Run, counts: dict[Pair, Whole], pairs: int, left: Fraction, rng: Rng) -> Fraction:
     """Rounds of choosing and measuring, each for an amount fixed before it; what no pair was worth is given back.
 
     When none is chosen, a pair gets twice or four times as much, so that its noise is halved, until all that is left
     would go to one.
     """
-    tell("counting pairs", 0.1)
-    counts = pair_counts(read, run.columns, [chain[0] for chain in run.chains])
     tell("comparing pairs", 0.2)
     offered, matrices = candidates(run.chains), _merging(run.chains)
     whole, each = left, left / pairs
@@ -328,7 +253,7 @@ def _choose_pairs(run: _Run, read: Read, pairs: int, left: Fraction, rng: Rng) -
     return left
 
 
-def _chosen(run: _Run, scores: Scores, each: Fraction, count: int, rng: Rng) -> tuple[list[Candidate], int]:
+def _chosen(run: Run, scores: Scores[Candidate], each: Fraction, count: int, rng: Rng) -> tuple[list[Candidate], int]:
     """Candidates chosen for their share of `each`, and how many choices were made."""
     if not scores.candidates:
         return [], 0
@@ -337,35 +262,19 @@ def _chosen(run: _Run, scores: Scores, each: Fraction, count: int, rng: Rng) -> 
     return chosen, choices
 
 
-def _shapes(finest: Sequence[Groups], levels: Sequence[Reals]) -> list[Reals]:
-    """What each column has in its finest groups."""
-    parts = zip(finest, levels, strict=True)
-    return [np.bincount(owner, weights=held).astype(np.float64) + 1e-9 for owner, held in parts]
-
-
-def _expected(model: Model, shapes: Sequence[Reals], owners: Sequence[Groups], total: float) -> dict[Pair, Reals]:
-    """The model's counts of all pairs of finest groups, each of which lies in a group of the tree."""
-    shares = [mass / np.bincount(owner, weights=mass)[owner] for mass, owner in zip(shapes, owners, strict=True)]
-    counts = [total * share[:, np.newaxis] for share in shares]
-    return {
-        (one, other): table[owners[one][:, np.newaxis], owners[other]] * (counts[one] * shares[other])
-        for (one, other), table in model.pairs()
-    }
-
-
 def _merging(chains: Sequence[tuple[Groups, ...]]) -> list[list[Reals]]:
     """For each column and place in its chain, the 0-1 matrix that merges the finest groups."""
     return [[merging(regrouped(chain, 0, place)) for place in range(len(chain))] for chain in chains]
 
 
-def _fitted(run: _Run, error: float) -> Fitted:
+def _fitted(run: Run, error: float) -> Fitted:
     """What the run leaves."""
     assert run.model is not None
     at = run.room.fineness(run.tree)
     groups = tuple(chain[place] for chain, place in zip(run.chains, at, strict=True))
     pairs = tuple(
         {
-            "columns": [run.columns[c].name for c in table.pick.pair],
+            "columns": [run.columns[c].name for c in table.pick.columns],
             "cells": list(table.counts.shape),
             "scale": table.scale,
         }

@@ -13,17 +13,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.marginals.levels import Groups
 from sfumato.mechanisms.synthetic.marginals.room import Room
-from sfumato.mechanisms.synthetic.marginals.tree import JunctionTree, Pair
+from sfumato.mechanisms.synthetic.marginals.tree import Bag, JunctionTree, Pair
 from sfumato.randomness import Rng
 from sfumato.sampling import choose
 
-__all__ = ["MOVES", "ROUNDING", "UNITS", "Candidate", "Scores", "candidates", "picks"]
+__all__ = [
+    "MOVES", "ROUNDING", "UNITS", "Candidate", "Offer", "Pick", "Scores", "candidates", "idle", "picks", "remaining",
+]  # fmt: skip
 
 UNITS = 16  # to one count
 MOVES, ROUNDING = 1, 2  # one row moves a score by MOVES counts and ROUNDING units
@@ -35,6 +38,19 @@ HIGHEST = 2**45  # the score of none, at most
 AT_ONCE = 1 << 18  # cells of pairs that are scored together
 
 Reals = npt.NDArray[np.float64]
+Offer = TypeVar("Offer", bound="Pick")
+
+
+class Pick(Protocol):
+    """Columns that may be measured together, and the place of their resolutions in their chains of nested groups."""
+
+    @property
+    def columns(self) -> Bag:
+        """The columns, in order."""
+
+    @property
+    def fineness(self) -> Bag:
+        """The places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +60,21 @@ class Candidate:
     pair: Pair
     fineness: tuple[int, int]
 
-    def coarser(self, other: tuple[int, int]) -> bool:
+    @property
+    def columns(self) -> Bag:
+        """The same by the name that three columns have."""
+        return self.pair
+
+    def coarser(self, other: Bag) -> bool:
         """Whether its groups are unions of groups of another resolution, or the same."""
         return self.fineness[0] >= other[0] and self.fineness[1] >= other[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(Generic[Offer]):
     """One whole score for each candidate; the larger, the worse the model fits it."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Offer, ...]
     values: npt.NDArray[np.int64]
 
 
@@ -79,7 +100,7 @@ def scored(
     expected: dict[Pair, Reals],
     merging: Sequence[Sequence[Reals]],
     sigma: float,
-) -> Scores:
+) -> Scores[Candidate]:
     """The scores of all candidates; those of a pair follow one another, finest first.  Pairs of a shape go together."""
     alike: dict[tuple[object, ...], tuple[list[int], list[Pair]]] = {}
     resolutions: dict[tuple[object, ...], list[tuple[int, int]]] = {}
@@ -131,13 +152,18 @@ class _Steps:
         return self.held[key]
 
 
-def remaining(expected: Reals, sigma: float) -> Reals:
+def remaining(expected: Reals, sigma: float, axis: tuple[int, ...] | None = (-2, -1)) -> Reals:
     """The l1 error that noise of this deviation leaves in each table after fitting: less where counts are smaller."""
-    return np.asarray(NOISE * sigma * (expected / (expected + sigma)).sum(axis=(-2, -1)))
+    return np.asarray(NOISE * sigma * (expected / (expected + sigma)).sum(axis=axis))
+
+
+def idle(many: int, rate: float) -> int:
+    """The score of none beside so many candidates."""
+    return min(HIGHEST, round(MARGIN * math.log(1 + many) / rate))
 
 
 def picks(
-    scores: Scores, tree: JunctionTree, room: Room, count: int, rate: float, rng: Rng
+    scores: Scores[Candidate], tree: JunctionTree, room: Room, count: int, rate: float, rng: Rng
 ) -> tuple[list[Candidate], JunctionTree, int]:
     """Up to `count` candidates of different pairs, one after another, the tree that holds them, and how many choices
     were made: one more where the last chose none.
@@ -150,8 +176,7 @@ def picks(
         left = left[free[left]]
         if not len(left):
             break
-        none = min(HIGHEST, round(MARGIN * math.log(1 + len(left)) / rate))
-        values = np.append(scores.values[left], none)
+        values = np.append(scores.values[left], idle(len(left), rate))
         place = choose(values.max() - values, rate, rng)
         if place == len(left):
             return chosen, tree, len(chosen) + 1

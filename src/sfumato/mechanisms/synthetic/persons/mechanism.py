@@ -34,7 +34,8 @@ from sfumato.mechanisms.synthetic.marginals.rounds import Fitted, Synthesis, mod
 from sfumato.mechanisms.synthetic.persons.generation import Drawing, several
 from sfumato.mechanisms.synthetic.persons.repeats import agreements, noisy_agreements
 from sfumato.mechanisms.synthetic.persons.weighing import number_of_rows, parts_of_a_person, weighed
-from sfumato.privacy.guarantees import Guarantee, guarantee_from, to_record
+from sfumato.privacy.claims import guarantee_from, to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.progress import tell
 from sfumato.queries.encoding import Column
 from sfumato.queries.synthetic import SyntheticRows
@@ -123,10 +124,10 @@ class PersonSynthesis(Answering):
         return math.inf
 
     def release(self, answer: SecretView, rng: Rng) -> Synthesis:
-        """The synthetic rows.  `answer` is a secret view, which is passed over five times."""
+        """The synthetic rows.  `answer` is a secret view, which is passed over five or six times."""
         rows, number = self.by_rows, number_of_rows(self.most)
         read = weighed(answer, parts_of_a_person(self.most), number)
-        fitted = modelled(read, (*self.columns, number), self.noise, self.for_model, None, rng)
+        fitted = modelled(read, (*self.columns, number), self.noise, self.for_model, None, rng, self.query.triples)
         repeats = self._repeats(answer, fitted, rng)
         law = rows.noise.law(rows.noise.scales(self.for_number, [1])[0])
         exact = sum(len(batch[self.columns[0].name]) for batch in answer.batches())

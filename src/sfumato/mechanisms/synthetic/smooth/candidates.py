@@ -3,7 +3,8 @@
 The points are public: pairs m + z, m - z, z normal times an independent random length (of squared length two halves of
 a gamma variable of shape two: tables have heavier tails than normal laws), whitened, so that the covariance is met
 exactly, not on average.  Points outside the box are pulled to its faces; center and scale are then corrected until the
-mean of y and of s, as the view sees them, are the goals.  They come from a fixed seed, as post-processing.
+mean of y and of s, as the view sees them, are the goals.  They come from a fixed seed, as post-processing.  For tables
+that fill the box evenly there are points that do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from sfumato.mechanisms.synthetic.smooth.features import View
 
-__all__ = ["candidates"]
+__all__ = ["candidates", "even"]
 
 Reals = npt.NDArray[np.float64]
 
@@ -41,6 +42,19 @@ def candidates(view: View, mean: Reals, radius: float, covariance: Reals, count:
         scale = min(max(scale, 1e-3), 30.0)
         points = np.clip(center + scale * steps, -1.0, 1.0)
     return np.asarray(points)
+
+
+def even(count: int, columns: int) -> Reals:
+    """`count` points that fill the box evenly: the first of a Sobol sequence, in the middle of their cells.
+
+    >>> even(4, 2).mean(axis=0).tolist()
+    [0.0, 0.0]
+    """
+    from scipy.stats import qmc
+
+    power = max(count - 1, 1).bit_length()
+    points = qmc.Sobol(columns, scramble=False).random_base2(power)[:count]
+    return np.asarray(2 * points + 2.0**-power - 1)
 
 
 def _white(pairs: int, columns: int) -> Reals:

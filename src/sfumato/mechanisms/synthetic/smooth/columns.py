@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["departure", "moved", "posterior"]
+__all__ = ["SURE", "departure", "moved", "posterior"]
 
 Reals = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -25,14 +25,16 @@ LEAST = 1e-6
 SURE = 2.33  # deviations of a normal variable, which it exceeds once in a hundred times
 
 
-def departure(own: Reals, spread: Reals, measured: Reals, error: Reals, least: float = LEAST) -> float:
+def departure(
+    own: Reals, spread: Reals, measured: Reals, error: Reals, least: float = LEAST, sure: float = SURE
+) -> float:
     """k: averages over the rows err as those of a random sample of 1 / k rows would; at least what noise must hide.
 
-    Only gaps beyond what noise makes of so many numbers once in a hundred times count: where there are few, or noise is
-    strong, rows are believed rather than what was measured.
+    Only gaps beyond what noise makes of so many numbers once in a hundred times count, or as rarely as so many normal
+    deviations: where there are few, or noise is strong, rows are believed rather than what was measured.
     """
     part = 2 / (9 * own.size)
-    alone = (1 - part + SURE * np.sqrt(part)) ** 3  # of chi-square over its degrees (Wilson and Hilferty)
+    alone = (1 - part + sure * np.sqrt(part)) ** 3  # of chi-square over its degrees (Wilson and Hilferty)
     gaps, square = (own - measured) ** 2 - alone * error**2, np.maximum(spread, LEAST) ** 2
     off = max(float(gaps.sum() / square.sum()), least)
     for _ in range(ROUNDS):

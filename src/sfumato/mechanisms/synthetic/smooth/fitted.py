@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.mechanisms.synthetic.smooth.candidates import candidates
+from sfumato.mechanisms.synthetic.smooth.candidates import candidates, even
+from sfumato.mechanisms.synthetic.smooth.columns import departure
 from sfumato.mechanisms.synthetic.smooth.features import QUANTUM, Reals, View
 from sfumato.mechanisms.synthetic.smooth.fit import WORTH, steady
 from sfumato.mechanisms.synthetic.smooth.moments import covariance, shrunk, spread
@@ -18,6 +19,7 @@ OPEN = 2.0  # what is left open counts this much
 HELD = 0.1  # of a standard error: how far weights may move what the candidates already meet
 STANDING = 50  # points, in effect, that must carry the weight
 FLOOR = 0.05  # of a feature's own spread: no finite set of candidates meets every moment
+EVEN, EVEN_FLOOR = 0.02, 0.01  # of squared spreads: moments as near to an even box's, and as well known, are its
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,23 +58,32 @@ class Fitted:
 def fitted(
     view: View, center_error: float, noisy: dict[str, Reals], errors: dict[str, float], count: int, hidden: float = 0.0
 ) -> Fitted:
-    """Posterior moments, candidates with these moments, weights that meet the other features.
+    """Posterior moments, candidates with these moments, weights that meet the other features; or points of an even box.
 
     Clipping may have moved the mean by `hidden`, in units of the box; that counts as error, not as noise.
     """
-    goal, radius, shape = _moments(view, center_error, noisy, errors)
-    points = candidates(view, goal, radius, shape, count)
-    features = view.features(points, tuple(noisy)).T / QUANTUM
+    columns = view.center.size
     goals = np.concatenate(list(noisy.values()))
     actual = np.concatenate([np.full(noisy[block].size, errors[block]) for block in noisy])
-    believed = np.hypot(actual, FLOOR * features.std(axis=1))
-    held = goal.size + 1  # mean and radius: where the candidates are, better than what was measured
-    goals[:held] = features[:held].mean(axis=1)
-    believed[:held] = HELD * np.minimum(actual, features.std(axis=1))[:held]
+    points = even(count, columns)
+    features = view.features(points, tuple(noisy)).T / QUANTUM
+    spread, worth = features.std(axis=1), WORTH
+    off = departure(features.mean(axis=1), spread, goals, actual, sure=0.0)
+    if off + float(np.square(actual).sum() / np.square(spread).sum()) < EVEN:
+        worth = 1 / off
+        believed = np.hypot(actual, EVEN_FLOOR * spread * np.sqrt(WORTH / worth))
+    else:
+        goal, radius, shape = _moments(view, center_error, noisy, errors)
+        points = candidates(view, goal, radius, shape, count)
+        features = view.features(points, tuple(noisy)).T / QUANTUM
+        believed = np.hypot(actual, FLOOR * features.std(axis=1))
+        held = columns + 1  # mean and radius: where the candidates are, better than what was measured
+        goals[:held] = features[:held].mean(axis=1)
+        believed[:held] = HELD * np.minimum(actual, features.std(axis=1))[:held]
     stated = actual.copy()
-    stated[: goal.size] = np.hypot(actual[: goal.size], hidden / (view.reach * np.sqrt(goal.size)))
-    stated[goal.size] = np.hypot(actual[goal.size], 2 * float(np.linalg.norm(view.center)) * hidden / view.width)
-    weights = steady(features, goals, believed, min(STANDING, len(points) / 4))
+    stated[:columns] = np.hypot(actual[:columns], hidden / (view.reach * np.sqrt(columns)))
+    stated[columns] = np.hypot(actual[columns], 2 * float(np.linalg.norm(view.center)) * hidden / view.width)
+    weights = steady(features, goals, believed, min(STANDING, len(points) / 4), worth)
     return Fitted(points, weights, features, stated)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from sfumato.mechanisms.synthetic.smooth.fitted import Fitted, fitted
 from sfumato.mechanisms.synthetic.smooth.moments import shrunk
 from sfumato.mechanisms.synthetic.smooth.split import Design, box_design, normal_design, pure_design
 from sfumato.privacy.adjacency import Adjacency, Replace
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import GaussianPrivacy, Guarantee
 from sfumato.randomness import Rng
 from sfumato.sampling import choose
 
@@ -54,7 +53,7 @@ class SmoothSynthesis:
 
     sizes: tuple[int, ...]
     rows: int
-    target: Guarantee
+    target: Guarantee | GaussianPrivacy
     design: Design
     points: int = POINTS
 
@@ -63,7 +62,7 @@ class SmoothSynthesis:
         cls,
         sizes: Sequence[int],
         rows: int,
-        target: Guarantee,
+        target: Guarantee | GaussianPrivacy,
         *,
         adjacency: Adjacency | None = None,
         rows_per_unit: int = 1,
@@ -74,7 +73,7 @@ class SmoothSynthesis:
         _check(sizes, rows, target, rows_per_unit, points, blocks)
         exchanged = isinstance(adjacency or Replace(), Replace)
         made = []
-        if not target.counts_rho and target.pure_within() > 0:
+        if not (target.counts_rho or target.counts_mu) and target.pure_within() > 0:
             made.append(pure_design(len(sizes), rows, target.pure_within(), rows_per_unit, exchanged, blocks))
         if target.takes_normal:
             for design in (normal_design, box_design):
@@ -82,11 +81,9 @@ class SmoothSynthesis:
         plans = [cls(tuple(sizes), rows, target, design, points) for design in made]
         return min(plans, key=lambda plan: plan.predicted(WIDE) / (BALL if plan.design.center else 1.0))
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> Guarantee | GaussianPrivacy:
         """What `run` costs between neighboring tables."""
-        measurements = self.design.measurements
-        pure = sum((m.epsilon for m in measurements), self.design.radius_cost)
-        return composed(pure, sum((m.ratio for m in measurements), Fraction(0)), self.target)
+        return composed(*self.design.costs, self.target)
 
     def predicted(self, sigma: float) -> float:
         """The worst error over ten thousand mixtures of ten kernels of this width, for a typical table: public."""
@@ -190,7 +187,12 @@ def _totals(view: View, parts: Iterable[Reals], blocks: tuple[str, ...]) -> Inte
 
 
 def _check(
-    sizes: Sequence[int], rows: int, target: Guarantee, unit: int, points: int, blocks: tuple[str, ...] | None
+    sizes: Sequence[int],
+    rows: int,
+    target: Guarantee | GaussianPrivacy,
+    unit: int,
+    points: int,
+    blocks: tuple[str, ...] | None,
 ) -> None:
     """Refuse what no plan can be made for."""
     if not 1 <= len(sizes) <= LARGEST or min(sizes) < 1:

@@ -13,9 +13,9 @@ from sfumato.mechanisms.noise.normals import NORMAL
 from sfumato.mechanisms.synthetic.smooth.choose import SPREAD, TRIAL, Shape, chosen, shares
 from sfumato.mechanisms.synthetic.smooth.features import BLOCKS, QUANTUM, dimension
 from sfumato.mechanisms.synthetic.smooth.measurement import Measurement, moved
-from sfumato.numeric import round_down, round_up
+from sfumato.numeric import PI, round_down, round_up
 from sfumato.privacy.gaussian import gaussian_sigma
-from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.guarantees import GaussianPrivacy, Guarantee
 
 __all__ = ["Design", "box_design", "normal_design", "pure_design"]
 
@@ -48,6 +48,12 @@ class Design:
     def measurements(self) -> tuple[Measurement, ...]:
         """All of them."""
         return self.measured if self.center is None else (self.center, *self.measured)
+
+    @property
+    def costs(self) -> tuple[Fraction, Fraction]:
+        """The sum of pure costs, and that of squared ratios of normal noise."""
+        pure = sum((m.epsilon for m in self.measurements), self.radius_cost)
+        return pure, sum((m.ratio for m in self.measurements), Fraction(0))
 
 
 def pure_design(
@@ -86,7 +92,7 @@ def pure_design(
 def box_design(
     columns: int,
     rows: int,
-    target: Guarantee,
+    target: Guarantee | GaussianPrivacy,
     unit: int,
     exchanged: bool,
     blocks: tuple[str, ...] | None,
@@ -119,7 +125,7 @@ def _normal(
 def normal_design(
     columns: int,
     rows: int,
-    target: Guarantee,
+    target: Guarantee | GaussianPrivacy,
     unit: int,
     exchanged: bool,
     blocks: tuple[str, ...] | None,
@@ -150,8 +156,12 @@ def _stretch(pulled: float, noise: float) -> float:
     return max(1.0, math.pow(1.5 * (pulled / noise) ** 2, 0.2))
 
 
-def _normal_budget(target: Guarantee, part: float = RADIUS) -> tuple[float, float]:
+def _normal_budget(target: Guarantee | GaussianPrivacy, part: float = RADIUS) -> tuple[float, float]:
     """Epsilon for the radius, and the sum of squared ratios for all normal noise."""
+    if target.counts_mu:
+        square = 2 * target.normal_within()
+        cost = math.sqrt(square) * part
+        return cost, (square - float(PI) * cost**2 / 2) * ROOM
     if target.counts_rho:
         rho = target.concentrated_within()
         cost = math.sqrt(2 * rho) * part

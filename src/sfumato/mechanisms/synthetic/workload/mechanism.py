@@ -36,8 +36,8 @@ from sfumato.mechanisms.synthetic.smooth.drawing import balanced
 from sfumato.mechanisms.synthetic.workload.judging import JUDGING, misfits
 from sfumato.mechanisms.synthetic.workload.rounds import Fitting, measured, moved, planned
 from sfumato.mechanisms.synthetic.workload.seeds import sown
-from sfumato.numeric import floor_float
-from sfumato.privacy.guarantees import Concentrated, Guarantee, Pure, guarantee_from
+from sfumato.privacy.claims import guarantee_from
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.progress import tell
 from sfumato.queries.goals import UNIT, Batch, Goal
 from sfumato.queries.synthetic import SyntheticRows
@@ -81,8 +81,7 @@ class WorkloadSynthesis(Answering):
     @property
     def counted(self) -> MarginalSynthesis:
         """The part that measures marginals, as it would be alone."""
-        left = floor_float(self.whole.amount * (1 - self.share))
-        return MarginalSynthesis(self.query, Concentrated(left) if self.target.takes_normal else Pure(left))
+        return MarginalSynthesis(self.query, self.target, 1 - self.share)
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -119,11 +118,12 @@ class WorkloadSynthesis(Answering):
         return math.sqrt(self.noise.law(scale).variance) / (UNIT * size), many
 
     def release(self, answer: SecretView, rng: Rng) -> Synthesis:
-        """The synthetic rows.  `answer` is a secret view, which is passed over four times."""
+        """The synthetic rows.  `answer` is a secret view, which is passed over four or five times."""
         whole, columns, size = self.whole, self.query.levels, self.query.schema.fixed_size
         drawn = synthesized(
-            answer.batches, columns, whole.noise, self.for_marginals, size, lambda n: max(whole.made(n), LEAST), rng
-        )
+            answer.batches, columns, whole.noise, self.for_marginals, size, lambda n: max(whole.made(n), LEAST), rng,
+            self.query.triples,
+        )  # fmt: skip
         drawn = ruled(self.query, drawn, rng)
         total = drawn.total or 1.0
         tell("answering the workload", 0.9)
