@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -98,13 +97,34 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_s_is
     assert not kept.exists()
 
 
-def test_folders_of_processes_killed_before_they_held_a_lock_are_removed_an_hour_later(tmp_path):
-    long_ago = time.time() - 2 * spill.LONG_AGO
-    for name, files in {"sfumato-a": ["new"], "sfumato-b": [], "sfumato-young": ["new"], "sfumato-mine": ["x"]}.items():
+def test_folders_of_processes_killed_before_they_held_their_lock_are_removed_by_the_next(tmp_path):
+    held = {f"{PREFIX}made": [], f"{PREFIX}unlocked": ["lock"], f"{PREFIX}used": ["x"], "sfumato-other": []}
+    for name, files in held.items():
         (tmp_path / name).mkdir()
         for file in files:
             (tmp_path / name / file).touch()
-        if name != "sfumato-young":
-            os.utime(tmp_path / name, (long_ago, long_ago))
     spill._sweep(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["sfumato-mine", "sfumato-young"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sfumato-other", f"{PREFIX}used"]
+
+
+@pytest.mark.parametrize("moment", ["before its lock is made", "before its lock is held"])
+def test_a_folder_that_another_process_sweeps_away_at_birth_is_made_anew(tmp_path, monkeypatch, moment):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    module, name = (os, "open") if moment == "before its lock is made" else (spill.fcntl, "flock")
+    done, swept = getattr(module, name), []
+
+    def interrupted(*arguments):
+        if not swept:
+            swept.append(True)
+            monkeypatch.setattr(module, name, done)
+            spill._sweep(tmp_path)
+        return done(*arguments)
+
+    monkeypatch.setattr(module, name, interrupted)
+    folder = spill._folder_of.__wrapped__(os.getpid())
+    assert swept
+    assert folder.is_dir()
+    spill._sweep(tmp_path)
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+    assert list(tmp_path.iterdir()) == [folder]
+    spill._remove(folder, os.getpid())

@@ -12,7 +12,6 @@ import contextlib
 import os
 import shutil
 import tempfile
-import time
 from functools import cache
 from pathlib import Path
 
@@ -25,9 +24,9 @@ from sfumato.errors import ParameterError
 
 __all__ = ["private_folder", "spilling"]
 
-PREFIX = "sfumato-"
-LOCK, NEW = "lock", "new"
-LONG_AGO = 3600.0  # seconds, in which a process that lives has locked its folder
+PREFIX = "sfumato-spill-"
+EVER = "sfumato-"  # how such folders began before they had a prefix of their own
+LOCK = "lock"
 SETTING, NEVER = "SFUMATO_SPILL", "never"
 
 
@@ -49,12 +48,25 @@ def _folder_of(process: int) -> Path:
     home = Path(tempfile.gettempdir())
     _sweep(home)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
-    handle = os.open(folder / NEW, os.O_RDWR | os.O_CREAT, 0o600)  # held, and with it the lock, until the end
-    if fcntl is not None:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    os.rename(folder / NEW, folder / LOCK)  # nobody sweeps a folder before it is locked
+    while not _held(folder / LOCK):
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
     atexit.register(_remove, folder, process)
     return folder
+
+
+def _held(lock: Path) -> bool:
+    """Whether this process holds a new lock, until its end: another one may have swept the folder away before that."""
+    try:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileNotFoundError:
+        return False
+    if fcntl is None:  # pragma: no cover
+        return True
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    if lock.exists():
+        return True
+    os.close(handle)
+    return False
 
 
 def _remove(folder: Path, process: int) -> None:
@@ -66,13 +78,10 @@ def _sweep(home: Path) -> None:
     """Remove folders of this user that no living process holds."""
     if fcntl is None:  # pragma: no cover
         return
-    for folder in home.glob(f"{PREFIX}*"):  # of a process that was killed before it held its lock: empty but for that
+    for folder in home.glob(f"{PREFIX}*"):  # of a process that was killed before it made its lock, and of no other use
         with contextlib.suppress(OSError):
-            if not folder.is_symlink() and time.time() - folder.stat().st_mtime > LONG_AGO:
-                if os.listdir(folder) == [NEW] and (folder / NEW).stat().st_size == 0:
-                    (folder / NEW).unlink()
-                folder.rmdir()  # refused where anything is in there
-    for lock in home.glob(f"{PREFIX}*/{LOCK}"):
+            folder.rmdir()  # refused where anything is in there
+    for lock in home.glob(f"{EVER}*/{LOCK}"):
         with contextlib.suppress(OSError):
             if lock.is_symlink() or lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
                 continue
