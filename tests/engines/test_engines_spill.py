@@ -1,6 +1,7 @@
 """What does not fit in memory goes to a private folder outside the working directory, and nothing stays behind."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -105,6 +106,27 @@ def test_folders_of_processes_killed_before_they_held_their_lock_are_removed_by_
             (tmp_path / name / file).touch()
     spill._sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sfumato-other", f"{PREFIX}used"]
+
+
+def test_whoever_is_killed_while_removing_a_folder_leaves_one_that_the_next_removes(tmp_path, monkeypatch):
+    folder = tmp_path / f"{PREFIX}left"
+    (folder / "deep").mkdir(parents=True)
+    for place in ("a", "lock", "z", "deep/rows"):
+        (folder / place).touch()
+    whole = shutil.rmtree
+
+    def killed(path, *arguments, **options):
+        if path == folder:
+            raise KeyboardInterrupt
+        whole(path, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            spill._sweep(tmp_path)
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+    spill._sweep(tmp_path)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("moment", ["before its lock is made", "before its lock is held"])

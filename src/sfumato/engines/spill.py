@@ -71,7 +71,16 @@ def _held(lock: Path) -> bool:
 
 def _remove(folder: Path, process: int) -> None:
     if process == os.getpid():  # a fork inherits what runs at exit, but not the folder
-        shutil.rmtree(folder, ignore_errors=True)
+        _emptied(folder)
+
+
+def _emptied(folder: Path) -> None:
+    """The folder removed, its lock last: what is left where a process is killed midway, the next one still knows."""
+    for path in folder.glob("*"):
+        with contextlib.suppress(OSError):
+            if path.name != LOCK:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sweep(home: Path) -> None:
@@ -88,6 +97,6 @@ def _sweep(home: Path) -> None:
             handle = os.open(lock, os.O_RDWR)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while its process lives
-                shutil.rmtree(lock.parent, ignore_errors=True)
+                _emptied(lock.parent)
             finally:
                 os.close(handle)
