@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from fractions import Fraction
 from unittest.mock import patch
 
@@ -17,7 +18,7 @@ from losses import LOSSES
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms import JoinedSynthesis
 from sfumato.mechanisms.synthetic import joined as module
-from sfumato.mechanisms.synthetic.likeness import distances, suffices
+from sfumato.mechanisms.synthetic.likeness import TOO_FEW, distances, standing
 from sfumato.mechanisms.synthetic.smooth import SmoothSynthesis, features
 from sfumato.mechanisms.synthetic.smooth.columns import moved, posterior
 from sfumato.mechanisms.synthetic.smooth.drawing import balanced
@@ -65,16 +66,16 @@ def test_neighbors_cost_what_is_claimed_and_nearly_all_of_it_is_spent(target, sh
     assert 0.2 * claim < cost <= claim * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("enough", [True, False])
+@pytest.mark.parametrize("share", [1.0, 0.4, 0.0])
 @pytest.mark.parametrize("known", [{}, {"adjacency": sf.Replace(), "size": 40}])
-def test_numbers_alone_are_measured_once_more_of_public_rows_at_no_cost(known, enough):
+def test_numbers_alone_are_measured_once_more_of_public_rows_at_no_cost(known, share):
     """The marginals of rows that have the moments alone are those of the same rows for both neighbors."""
     schema = sf.Schema(SPACES, **{"adjacency": sf.AddRemove(), **known})
     mechanism = JoinedSynthesis.calibrate(bind(sf.synthetic(rows=2000), schema), sf.Pure(1.0), Fraction(5, 6))
     held = {name: np.abs(rows(40, np.random.default_rng(1))[name]) for name in "xyz"}
     other = {name: [*(column[:-1] if known else column), 20] for name, column in held.items()}
     with (
-        patch.object(module, "suffices", return_value=enough) as asked_once,
+        patch.object(module, "standing", return_value=share) as asked_once,
         patch.object(JoinedSynthesis, "_plain", return_value=True),
     ):
         cost, claim = LOSSES[JoinedSynthesis](mechanism, view_of(held), view_of(other))
@@ -265,12 +266,39 @@ def test_rows_are_alike_where_they_lie_no_farther_apart_than_noise_takes_them():
     def some(low, high):
         return {name: chance.integers(low, high, 4000) for name in "xyz"}
 
-    one, same, near, far = some(0, 21), some(0, 21), some(2, 21), some(8, 21)
+    one, same, near, between, far = some(0, 21), some(0, 21), some(2, 21), some(3, 21), some(8, 21)
     assert max(distances(one, same, columns)) < min(distances(one, near, columns)) < 1
-    assert suffices(one, near, near, columns)
-    assert not suffices(one, far, near, columns)
+    assert standing(one, near, near, columns) == 1
+    assert standing(one, far, same, columns) == 0
+    away, noise = (math.prod(distances(one, held, columns)) for held in (between, near))
+    assert TOO_FEW < noise / away < 0.8
+    assert standing(one, between, near, columns) == pytest.approx(noise / away)
     assert distances(one, one, columns) == (0, 0)
-    assert suffices(one, one, one, columns)
+    assert standing(one, one, one, columns) == 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 400, 8000])
+@pytest.mark.parametrize("share", [0.25, 0.7])
+def test_points_stand_for_a_share_of_the_rows_and_all_have_the_moments(count, share):
+    chance = np.random.default_rng(4)
+    spaces = {name: sf.Interval(0, 1, step=0.001) for name in "abc"}
+    question = bind(sf.synthetic(rows=count), sf.Schema(spaces, adjacency=sf.Replace(), size=8000))
+    mechanism = JoinedSynthesis.calibrate(question, sf.Pure(1.0), Fraction(5, 6))
+    table = np.rint(1000 * chance.beta(2, 5, size=(8000, 3))).astype(int)
+    with (
+        patch.object(module, "standing", return_value=share),
+        patch.object(JoinedSynthesis, "_alone", wraps=mechanism._alone, autospec=False) as alone,
+    ):
+        made = mechanism.release(view_of(dict(zip(spaces, table.T, strict=True))), seeded(2))
+    rows = np.stack([made.rows[name] for name in spaces], axis=1)
+    assert rows.shape == (count, 3)
+    assert alone.call_args.args[2] == round(share * count)
+    assert made.column_noise != ()  # they are still rows of marginals that were measured
+    if count >= 400:
+        apart = np.abs(rows.mean(axis=0) - table.mean(axis=0))
+        assert (apart < 30 + 60 / np.sqrt(count / 400)).all()
+        first, last = rows[: count // 2], rows[count // 2 :]  # in any order
+        assert (np.abs(first.mean(axis=0) - last.mean(axis=0)) < 8 * rows.std(axis=0) / np.sqrt(count)).all()
 
 
 def test_a_mean_beyond_a_column_s_own_values_is_reached():

@@ -3,9 +3,10 @@ r"""One table for counts and for smooth queries: marginals and moments from one 
 Definition.  A fixed share of the budget measures moments of all columns of numbers together (`smooth/`), the rest
 marginals (`marginals/`); where the number of rows is not public, a part of the share counts them first.  Rows
 drawn from the model of the marginals are moved and weighted until they have the moments, and judged as others are.
-With a share of one there are no marginals, and points are fitted to the moments alone; so they are where all columns
-are numbers and noisy marginals do not tell the table from such points (`likeness.py`).  With a small share, a number
-of rows that turns out to be so large that marginals know the moments leaves all that is left to the marginals.
+With a share of one there are no marginals, and points are fitted to the moments alone; where all columns are numbers,
+such points stand for as many rows as noisy marginals do not tell from them, or for all (`likeness.py`).  With a small
+share, a number of rows that turns out to be so large that marginals know the moments leaves all that is left to the
+marginals.
 
 Guarantee.   The target itself: parts are fixed fractions of it, each is met or undercut, and what is chosen from the
 noisy number of rows changes no part's cost.  Proof: docs/proofs/synthesis-joined.md.
@@ -30,7 +31,7 @@ import numpy as np
 from sfumato.errors import UnsupportedQuery
 from sfumato.mechanisms.mechanism import Answering
 from sfumato.mechanisms.synthetic.keeping import ruled
-from sfumato.mechanisms.synthetic.likeness import suffices
+from sfumato.mechanisms.synthetic.likeness import standing
 from sfumato.mechanisms.synthetic.marginals.budget import first_scales
 from sfumato.mechanisms.synthetic.marginals.counting import Read
 from sfumato.mechanisms.synthetic.marginals.generation import Whole, settled, shuffling, systematic
@@ -168,8 +169,13 @@ class JoinedSynthesis(Answering):
         if self.divided and self._plain(plan, drawn):
             alone = self._alone(plan, measured, wanted, chance)
             again = self._joined(plan, measured, synthesize(lambda: (alone,)), wanted, chance)
-            if suffices(alone, made.rows, again.rows, self.columns):
+            share = standing(alone, made.rows, again.rows, self.columns)
+            if share == 1:
                 return Synthesis(self._alone(plan, measured, count, chance), float(total))
+            if share:
+                points = self._alone(plan, measured, round(share * count), chance)
+                made = self._joined(plan, measured, drawn, count - round(share * count), chance)
+                return replace(made, rows=_mixed(made.rows, points, chance))
         return made if wanted == count else self._joined(plan, measured, drawn, count, chance)
 
     def _counted_rows(self, marginals: MarginalSynthesis, total: int, count: int, rng: Rng, read: Read) -> Synthesis:
@@ -203,7 +209,8 @@ class JoinedSynthesis(Answering):
         known = self._known(plan.box(rows), drawn)
         for start in range(0, len(rows), AT_ONCE):
             part = rows[start : start + AT_ONCE]
-            moved, chosen = joined(plan, *moments, part, known, min(count, len(part)), chance, self.divided)
+            own = (start + len(part)) * count // len(rows) - start * count // len(rows)
+            moved, chosen = joined(plan, *moments, part, known, own, chance, self.divided)
             others = {name: column[start + chosen] for name, column in drawn.rows.items()}
             parts.append({**others, **dict(zip(self.numbers, moved.T, strict=True))})
         made = {name: np.concatenate([part[name] for part in parts]) for name in drawn.rows}
@@ -294,6 +301,12 @@ class JoinedSynthesis(Answering):
     def from_record(cls, query: SyntheticRows, record: Mapping[str, Any]) -> JoinedSynthesis:
         """The synthesizer of a question that `to_record` described."""
         return cls.calibrate(query, guarantee_from(record["target"]), Fraction(record["share"]))
+
+
+def _mixed(rows: Mapping[str, Whole], others: Mapping[str, Whole], chance: np.random.Generator) -> dict[str, Whole]:
+    """Rows of both, in any order."""
+    order = chance.permutation(sum(len(next(iter(held.values()))) for held in (rows, others)))
+    return {name: np.concatenate([rows[name], others[name]])[order] for name in rows}
 
 
 def part_of_rows(marginals: MarginalSynthesis, rows: int) -> float:

@@ -1,8 +1,10 @@
-"""Whether rows that have the measured moments and nothing else are as near to the table as rows of its marginals are.
+r"""How far rows that have the measured moments and nothing else should stand for rows of the table's marginals.
 
 If the table were as those rows, marginals of them under the same noise would lie as far from them as noise takes them:
 so they are measured of those rows as well.  Where the real marginals lie hardly farther away, what they say of the
-table's shape beyond its moments is noise.  All rows here are public.
+table's shape beyond its moments is noise, and the points stand for all of it.  Where they lie r times as far, squared
+distances are noise and what the points miss, 1 and r^2 - 1: a mixture of both has the least squared error, as far as
+one speaks for all, where 1 / r^2 of its rows are points.  All rows here are public.
 """
 
 from __future__ import annotations
@@ -19,20 +21,22 @@ from sfumato.mechanisms.synthetic.marginals.judging import COARSE, coarse
 from sfumato.mechanisms.synthetic.marginals.tree import Pair
 from sfumato.queries.encoding import Column
 
-__all__ = ["distances", "suffices"]
+__all__ = ["distances", "standing"]
 
 COARSER = 4  # groups of a column in one of a pair
 MOST = 300  # pairs that are compared
-HARDLY = 1.25  # times, of columns and of pairs multiplied: chosen on generated tables
+HARDLY = 1.25  # times, of columns and of pairs multiplied, at which points are all: chosen on generated tables
+TOO_FEW = 0.2  # of the rows: fewer points gain less than a tenth, and blur what rows have of their own
 LEAST = 1e-6
 
 Rows = Mapping[str, npt.NDArray[np.int64]]
 
 
-def suffices(alone: Rows, drawn: Rows, again: Rows, columns: Sequence[Column]) -> bool:
-    """Whether `drawn`, rows of the table's marginals, lie hardly farther from `alone` than `again`, of its own, do."""
+def standing(alone: Rows, drawn: Rows, again: Rows, columns: Sequence[Column]) -> float:
+    """The share of `alone` beside `drawn`, rows of the table's marginals, where `again` are rows of its own."""
     far, near = distances(alone, drawn, columns), distances(alone, again, columns)
-    return far[0] * far[1] <= HARDLY * near[0] * near[1] + LEAST**2
+    share = (near[0] * near[1] + LEAST**2) / (far[0] * far[1] + LEAST**2)
+    return 1.0 if HARDLY * share >= 1 else share if share >= TOO_FEW else 0.0
 
 
 def distances(one: Rows, other: Rows, columns: Sequence[Column]) -> tuple[float, float]:
