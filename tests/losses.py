@@ -528,13 +528,15 @@ def over_texts(mechanism, one, other):
 
 
 def over_cuts(mechanism, one, other):
-    """The quantiles of each column, and rows over cells about some points of it: amounts added up."""
-    total = 0.0
+    """The quantiles of each column, and rows over cells about those of one of the tables: amounts added up."""
+    total, cuts = 0.0, []
     for cutting in mechanism.cutting:
-        cost, claim = quantiles(cutting, *(cutting.query.answer(view.table) for view in (one, other)))
+        sides = [cutting.query.answer(view.table) for view in (one, other)]
+        cost, claim = quantiles(cutting, *sides)
         total += amount(cutting.guarantee()) * (cost / claim) ** (1 + cutting.concentrated)
-    middle = tuple((name, (mechanism.query.schema.lattice(name).width // 2,)) for name in mechanism.query.uncut)
-    return total + as_stated(mechanism.over(middle), one, other), mechanism.guarantee().amount
+        points = cutting.release(sides[0], seeded(1))[0] - cutting.query.lattice.low
+        cuts.append((cutting.query.details.column, tuple(sorted(points.tolist()))))
+    return total + as_stated(mechanism.over(tuple(cuts)), one, other), mechanism.guarantee().amount
 
 
 def as_stated(making, one, other):
