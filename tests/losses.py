@@ -4,7 +4,7 @@
 two exact answers, and what `guarantee()` claims.  Additive noise: the claim of the same noise for a question that
 moves just as far as these two answers lie apart.  Bodies: the gauge.  Selections: how far the scores' changes lie
 apart, against the declared spread.  Adaptive mechanisms: one is run on a table, the other table gets the same outputs,
-and what each step gives away between the two is added up.
+and what each step gives away between the two is added up; whatever a run gives must then be the same on both.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ from sfumato.mechanisms.sanitized.nearest_label import NearestLabel
 from sfumato.mechanisms.sanitized.numbers import Noised
 from sfumato.mechanisms.sanitized.sets import Flipped
 from sfumato.mechanisms.selection.bracketed_quantiles import _outward
-from sfumato.mechanisms.synthetic import joined
+from sfumato.mechanisms.synthetic import joined, keeping
 from sfumato.mechanisms.synthetic.marginals import budget, judging, rounds, selection, triples
 from sfumato.mechanisms.synthetic.marginals import columns as singles
 from sfumato.mechanisms.synthetic.marginals import run as running
@@ -419,15 +419,30 @@ class Transcript:
 
 
 def replayed(run, one, other, watched):
-    """The steps of a run on one table with those of the same outputs on another; `watched` says what is drawn."""
-    script = None
+    """The steps of a run on one table with those of the same outputs on another; `watched` says what is drawn.
+
+    What both runs give is the same, or it shows more of the table than was drawn, and was paid for.
+    """
+    script, given = None, []
     for answer in (one, other):
         script = Transcript(script)
         with ExitStack() as stack:
             for place, name, instead in watched(script):
                 stack.enter_context(patch.object(place, name, instead))
-            run(answer)
+            given.append(repr(plain(run(answer))))
+    assert given[0] == given[1], "the output depends on the table beyond what was drawn"
     return script.pairs()
+
+
+def plain(given):
+    """An output as plain values, all of which are compared."""
+    if dataclasses.is_dataclass(given):
+        return {field.name: plain(getattr(given, field.name)) for field in dataclasses.fields(given)}
+    if isinstance(given, dict):
+        return {name: plain(part) for name, part in given.items()}
+    if isinstance(given, tuple | list):
+        return [plain(part) for part in given]
+    return given.tolist() if isinstance(given, np.ndarray) else given
 
 
 def in_rounds(script):
@@ -437,6 +452,7 @@ def in_rounds(script):
         for place in (rounds, judging)
         for name, new in (("noisy", script.noisy), ("shuffling", alike))
     ]
+    watched += [(keeping, "shuffling", alike)]
     watched += [(place, "noisy", script.noisy) for place in (singles, running)]
     return [*watched, *((place, "choose", script.chosen) for place in (selection, triples))]
 
@@ -512,13 +528,15 @@ def over_texts(mechanism, one, other):
 
 
 def over_cuts(mechanism, one, other):
-    """The quantiles of each column, and rows over cells about some points of it: amounts added up."""
-    total = 0.0
+    """The quantiles of each column, and rows over cells about those of one of the tables: amounts added up."""
+    total, cuts = 0.0, []
     for cutting in mechanism.cutting:
-        cost, claim = quantiles(cutting, *(cutting.query.answer(view.table) for view in (one, other)))
+        sides = [cutting.query.answer(view.table) for view in (one, other)]
+        cost, claim = quantiles(cutting, *sides)
         total += amount(cutting.guarantee()) * (cost / claim) ** (1 + cutting.concentrated)
-    middle = tuple((name, (mechanism.query.schema.lattice(name).width // 2,)) for name in mechanism.query.uncut)
-    return total + as_stated(mechanism.over(middle), one, other), mechanism.guarantee().amount
+        points = cutting.release(sides[0], seeded(1))[0] - cutting.query.lattice.low
+        cuts.append((cutting.query.details.column, tuple(sorted(points.tolist()))))
+    return total + as_stated(mechanism.over(tuple(cuts)), one, other), mechanism.guarantee().amount
 
 
 def as_stated(making, one, other):

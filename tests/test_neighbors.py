@@ -23,6 +23,7 @@ from losses import compared
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms import BracketedQuantiles, KeyDiscovery, KeySelection
 from sfumato.mechanisms.synthetic.chebyshev import Chebyshev
+from sfumato.mechanisms.synthetic.marginals import mechanism as marginals
 from sfumato.planner import options
 from sfumato.queries import bind, contributions
 from sfumato.queries.extent import Extent
@@ -497,6 +498,20 @@ def test_the_net_finds_a_person_taken_for_a_row(monkeypatch):
     real = Moves.sensitivity
     monkeypatch.setattr(Moves, "sensitivity", lambda self, *rest: real(dataclasses.replace(self, rows=1), *rest))
     assert next(breaches(range(9, 12), kinds=("workload",)), None)
+
+
+def test_the_net_finds_a_number_of_rows_that_is_shown_and_nobody_paid_for(monkeypatch):
+    real = marginals.judged
+
+    def judged(read, columns, *rest):
+        rows = sum(len(batch[columns[0].name]) for batch in read())
+        return {**real(read, columns, *rest), "rows": rows}
+
+    monkeypatch.setattr(marginals, "judged", judged)
+    monkeypatch.setattr(Draw, "table", lambda self: sf.synthetic(["c", "b"], rows=2))
+    monkeypatch.setattr(Draw, "neighbors", lambda self, schema, count: ([self.row("a")], [[self.row("a")] * 2]))
+    with pytest.raises(AssertionError, match="beyond what was drawn"):
+        list(breaches(range(8), kinds=("table",)))
 
 
 def test_the_net_finds_a_quarter_of_a_spread_of_databases(monkeypatch):

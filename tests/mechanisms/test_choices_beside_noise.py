@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from sfumato.mechanisms.noise.normals import composed
 from sfumato.mechanisms.selection.selection import gaussian_cost, gaussian_rate
+from sfumato.privacy.guarantees import Approximate
 
 Reals = npt.NDArray[np.float64]
 
@@ -70,3 +72,22 @@ def test_rates_of_choices_beside_noise_cost_no_more_than_their_amount(amount: fl
     rate = gaussian_rate(amount, spread, rounds)
     assert gaussian_cost(rate, spread, rounds) <= amount <= gaussian_cost(rate, spread, rounds) * (1 + 1e-9)
     assert Fraction(gaussian_cost(rate, spread, rounds)) >= (Fraction(rate) * spread) ** 2 * rounds * 314159 / 1600000
+
+
+@given(epsilon=st.floats(0.01, 3.0), steps=st.floats(0.001, 5.0), ratio=st.floats(0.01, 4.0))
+def test_pure_steps_beside_noise_are_covered_also_where_they_alone_exceed_the_target(
+    epsilon: float, steps: float, ratio: float
+) -> None:
+    """The hardest step, randomized response, and then noise: the two parts of a mixture, each of its own ratio."""
+    claim = composed(Fraction(steps), Fraction(ratio), Approximate(epsilon, 1e-6))
+    assert isinstance(claim, Approximate)
+    grown, mu = math.exp(claim.epsilon), math.sqrt(ratio)
+    kept, other = special.expit(steps), special.expit(-steps)
+    spent = sum(over(here, grown * there, mu) for here, there in ((kept, other), (other, kept)))
+    assert spent <= claim.delta * (1 + 1e-9) + 1e-12
+
+
+def over(here: float, there: float, mu: float) -> float:
+    """The mass of `here` N(mu, 1) above `there` N(0, 1)."""
+    end = math.log(there / here) / mu + mu / 2
+    return float(here * special.ndtr(mu - end) - there * special.ndtr(-end))

@@ -220,9 +220,9 @@ def composed(pure: Fraction, ratio: Fraction, target: Guarantee | GaussianPrivac
     if not ratio:
         epsilon = ceil_float(pure)
         return Pure(epsilon) if isinstance(target, Pure) else Approximate(epsilon, 0.0)
-    rest = Fraction(target.epsilon) - pure
-    found = gaussian_delta(1.0, round_up(math.sqrt(ceil_float(ratio))), max(0.0, floor_float(rest)))
-    return Approximate(target.epsilon, found)
+    epsilon = max(target.epsilon, ceil_float(pure))  # pure steps beyond the target leave no smaller claim
+    found = gaussian_delta(1.0, round_up(math.sqrt(ceil_float(ratio))), floor_float(Fraction(epsilon) - pure))
+    return Approximate(epsilon, found)
 
 
 def _refused(target: Guarantee) -> UnsupportedQuery:
