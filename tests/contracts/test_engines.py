@@ -408,6 +408,32 @@ def test_parts_of_dates_are_those_of_the_calendar(opened):
         assert found == expected, name
 
 
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "person-1", "person-3"])
+def test_arrays_days_and_clocks_choose_the_same_rows_of_a_person(opened, unit):
+    held = pa.table(
+        {
+            "b": pa.array([[1.0, 2.0], [None, 11.0], [3.0], None, [math.nan, -1.0], [math.inf, 9.96], [2.0, 1.0], []]),
+            "e": pa.array(["[1,2,3]", "1;2;3", "(3, 1e999, x)", "", None, "1,2", " 9 ;-inf; 0.04", "2,1,3"]),
+            "d": pa.array(["2020-02-30", "soon", None, "9999-12-31", "2020-03-01", "2020-03-01x", "0000-01-01", ""]),
+            "t": pa.array(["7:05", "24:00", "2020-01-01 13:45Z", None, "23:59:59.9", "1 pm", "07:05:10", " 0:00"]),
+            "id": pa.array([1, 1, 1, 2, 2, None, 1, 2], pa.int64()),
+        }
+    )
+    columns = {
+        "b": sf.Box(0, 10, (2,), step=0.1),
+        "e": sf.Box(0, 9, (3,), step=0.1),
+        "d": sf.Dates("2020-01-01", "2020-12-31", missing="2020-05-05"),
+        "t": sf.TimeOfDay("00:00", "23:00", step=900),
+    }
+    schema, questions = (
+        Schema(columns, unit),
+        [count().where("b[0] >= 2"), sum("b[1]"), sum("e[2]"), mean("d"), mean("t")],
+    )
+    questions.append(count().where("d is null or t < '07:30'"))
+    for name, found, expected in asked(opened(held), held.to_pylist(), schema, [count(), *questions]):
+        assert found == expected, name
+
+
 def test_sums_outgrow_64_bits_without_overflow(opened):
     rows = 40_000  # of 2^60 each: 2^75 in all
     held = pa.table({"wide": pa.array([2.0**30] * rows)})

@@ -265,3 +265,15 @@ def test_a_file_under_two_names_is_refused_on_spark_as_its_rows_would_count_twic
             held_by(started(), str(tmp_path / path), None)
     with pytest.raises(SchemaError, match="every worker can see them"):
         held_by(started(), str(tmp_path / "none*"), None)
+
+
+@pytest.mark.spark
+def test_files_of_which_a_log_says_what_counts_are_refused_on_spark(tmp_path):
+    from sfumato.engines.spark import held_by, started
+
+    (tmp_path / "months" / "_delta_log").mkdir(parents=True)
+    pq.write_table(ROWS, tmp_path / "months" / "a.parquet")
+    for path in ("months", "months/*.parquet", "m*"):
+        with pytest.raises(SchemaError, match="Delta table"):
+            held_by(started(), str(tmp_path / path), None)
+    assert held_by(started(), str(tmp_path / "months" / "a.parquet"), None).count() == ROWS.num_rows

@@ -228,6 +228,27 @@ def test_several_files_that_are_no_table_are_refused(tmp_path):
         sf.read(tmp_path / "*.parquet", schema=AGE)
 
 
+@pytest.mark.parametrize("log", ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
+def test_files_of_which_a_log_says_what_counts_are_refused(tmp_path, log):
+    home = tmp_path / "table"
+    for place in ("month=1", "month=2", "alone"):
+        (home / place).mkdir(parents=True)
+        pq.write_table(FRAME, home / place / "a.parquet")
+    for named in (home / "month=1", home / "month=*" / "*.parquet"):
+        assert totals(sf.read(named, schema=AGE, dataset="t"), count())[0][0] in (3, 6)
+    (home / log).parent.mkdir()
+    write(home / log, b"{}")
+    (tmp_path / "link").symlink_to(home / "month=1", target_is_directory=True)
+    several = [home / place / "a.parquet" for place in ("month=1", "month=2")]
+    for source in (home, home / "month=1", home / "month=*" / "*.parquet", several, tmp_path / "link"):
+        with pytest.raises(SchemaError, match=r"(Delta|Hudi|Iceberg) table.*deleted or replaced"):
+            sf.read(source, schema=AGE, dataset="t")
+    if not log.startswith("metadata"):
+        with pytest.raises(SchemaError, match="deleted or replaced"):
+            sf.read(home.as_uri(), schema=AGE, dataset="t")
+    assert totals(sf.read(home / "alone" / "a.parquet", schema=AGE), count()) == [[3]]  # said by its own name
+
+
 def test_tables_of_other_schemas_of_a_database_are_named_and_read(database):
     connection = duckdb.connect(database)
     connection.execute('CREATE SCHEMA s; CREATE TABLE s."a.b""c" AS SELECT 30 AS age FROM range(7)')

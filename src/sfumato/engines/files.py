@@ -28,10 +28,21 @@ from sfumato import arguments
 from sfumato.addresses import holds_secret
 from sfumato.errors import SchemaError
 
-__all__ = ["PARQUET", "STORES", "Files", "files_of", "is_address", "local", "must_be_apart", "seen_from_here"]
+__all__ = [
+    "PARQUET",
+    "STORES",
+    "Files",
+    "files_of",
+    "is_address",
+    "local",
+    "must_be_all_rows",
+    "must_be_apart",
+    "seen_from_here",
+]
 
 PARQUET = (".parquet", ".pq")
 NOTHING = "__HIVE_DEFAULT_PARTITION__"  # what writers call a folder of missing values
+LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}  # folders beside files of which a table counts some rows alone
 STORES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "file")  # that Arrow reads
 
 
@@ -90,6 +101,29 @@ def must_be_apart(files: Files) -> None:
         raise SchemaError("a file is named twice, perhaps by a link, and its rows would count twice; name each once")
 
 
+def must_be_all_rows(paths: Sequence[Path], name: str) -> None:
+    """Refuse files of a Delta, Hudi or Iceberg table: its log says which of their rows count, and nobody reads it here.
+
+    Rows that were deleted or replaced are still in the files, and a row that was written anew is in two of them.
+    """
+    within = {path.parent for path in paths}
+    within |= {folder.resolve() for folder in within}
+    for folder in {above for one in within for above in (one.absolute(), *one.absolute().parents)}:
+        for log in LOGS:
+            if os.path.isdir(folder / log):
+                raise _logged(name, LOGS[log])
+        if os.path.isdir(folder / "metadata") and any((folder / "metadata").glob("*.metadata.json")):
+            raise _logged(name, "Iceberg")
+
+
+def _logged(name: str, kind: str) -> SchemaError:
+    return SchemaError(
+        f"{name} belongs to a {kind} table, whose files also hold rows that were deleted or replaced: they would "
+        "count, and some rows twice. Write its rows to Parquet files of their own, or read it with Spark's own reader "
+        "and pass the DataFrame"
+    )
+
+
 def seen_from_here(path: Path) -> Files:
     """The files that another engine reads under a path or pattern, as far as this machine sees them, through links."""
     below: list[Path] = []
@@ -116,6 +150,8 @@ def files_of(source: object) -> Files | None:
         every = [one for each in source for one in _expanded(arguments.path("source", each))]
         if any(path.is_dir() for path in every):
             raise SchemaError("a list names files; a folder is read by itself: pass its path alone")
+        if len(every) > 1:
+            must_be_all_rows(every, f"{source[0]}, ...,")
         return local(every)
     if is_address(source):
         return _stored(str(source))
@@ -127,9 +163,12 @@ def files_of(source: object) -> Files | None:
         below = [one for one in sorted(found[0].rglob("*")) if _shown(one.relative_to(found[0]))]
         if any(one.is_symlink() and one.is_dir() for one in below):
             raise SchemaError(f"{path} holds links to folders, whose rows would be left out; move the folders there")
+        must_be_all_rows([found[0] / "any", *below], str(source))
         return _folder(found[0], [one for one in _leading_somewhere(below) if one.is_file()], None, str(source))
     if len(found) > 1 and any(one.is_dir() for one in found):
         raise SchemaError(f"{path} matches folders; name one of them, or the files within: */*.parquet")
+    if not path.exists():  # a pattern
+        must_be_all_rows(found, str(source))
     return Files(tuple(found), name=str(source))
 
 
@@ -227,11 +266,16 @@ def _stored(address: str) -> Files:
             "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or GOOGLE_APPLICATION_CREDENTIALS)"
         )
     store, place, below = found
-    return Files((place,), store=store, name=address) if below is None else _folder(place, below, store, address)
+    if below is None:
+        return Files((place,), store=store, name=address)
+    for path in below:
+        for log in LOGS.keys() & {*path.relative_to(place).parts}:
+            raise _logged(address, LOGS[log])
+    return _folder(place, [path for path in below if _shown(path.relative_to(place))], store, address)
 
 
 def _looked_up(address: str) -> tuple[stores.FileSystem, Path, list[Path] | None] | None:
-    """The store, the place in it and, of a folder, the files below; None if anything failed."""
+    """The store, the place in it and, of a folder, the files below, hidden ones too; None if anything failed."""
     try:
         store, place = stores.FileSystem.from_uri(address)
         is_file = store.get_file_info(place).type == stores.FileType.File
@@ -242,6 +286,5 @@ def _looked_up(address: str) -> tuple[stores.FileSystem, Path, list[Path] | None
 
 def _below(store: stores.FileSystem, place: str) -> Iterator[Path]:
     for one in sorted(store.get_file_info(stores.FileSelector(place, recursive=True)), key=lambda one: one.path):
-        path = Path(one.path)
-        if one.is_file and _shown(path.relative_to(place)):
-            yield path
+        if one.is_file:
+            yield Path(one.path)

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 import ibis
 import pyarrow as pa
 
-from sfumato.engines.files import must_be_apart, seen_from_here
+from sfumato.engines.files import must_be_all_rows, must_be_apart, seen_from_here
 from sfumato.engines.processes import when_gone
 from sfumato.engines.spill import private_folder
 from sfumato.errors import SchemaError
@@ -111,7 +111,10 @@ def _spill() -> dict[str, Any]:
 def held_by(session: SparkSession, path: str | None, table: str | None) -> DataFrame:
     """A table of the catalogue, or the Parquet files of a path, as Spark sees them."""
     if path is not None and "://" not in path:
-        must_be_apart(seen_from_here(Path(path)))
+        seen = seen_from_here(Path(path))
+        must_be_apart(seen)
+        if not Path(path).is_file():
+            must_be_all_rows(seen.paths, path)
     try:
         return session.table(str(table)) if path is None else _files(session, path)
     except Exception:

@@ -171,6 +171,9 @@ class Careful(PostgresCompiler):  # type: ignore[misc]
             arg, lambda v: self.f.array(sg.select("x").from_(sge.Unnest(expressions=[v], alias="x")).order_by("x"))
         )
 
+    def visit_ArraySum(self, op: ops.ArraySum, *, arg: SQL) -> SQL:
+        return self.cast(super().visit_ArraySum(op, arg=arg), op.dtype)  # the server adds up whole numbers as decimals
+
     def visit_ArraySlice(self, op: ops.ArraySlice, *, arg: SQL, start: SQL, stop: SQL) -> SQL:
         return self._unless_null(
             arg, lambda v: super(Careful, self).visit_ArraySlice(op, arg=v, start=start, stop=stop)
