@@ -85,8 +85,8 @@ bench: pyproject.toml constraints.txt  ## Benchmarks beside other packages, in a
 	$(VENV)-bench/bin/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/pip install --quiet --requirement benchmarks/peers.txt
-	for figure in noise engine joins ledger accounting auditing geometry functions local synthesis tables large_tables targets smooth_queries predictions covering accuracy certificates; do \
-		SFUMATO_PEER_PYTHON=$(VENV)-peers/bin/python $(VENV)-bench/bin/python benchmarks/$$figure.py --json \
+	for figure in noise.py engine.py joins.py ledger.py accounting.py auditing.py geometry.py functions.py local.py covering.py accuracy.py certificates.py "synthesis.py --tuning"; do \
+		SFUMATO_PEER_PYTHON=$(VENV)-peers/bin/python $(VENV)-bench/bin/python benchmarks/$$figure --json \
 		|| exit 1; done
 
 # The pictures of the figures that are asked for: all, or those of the chapters that --only names.

@@ -1,4 +1,4 @@
-"""AIM over mbi, run by `benchmarks/synthesis.py` in whatever environment holds mbi; needs no more of ours than numpy.
+"""AIM over mbi, run by `benchmarks/adult.py` in whatever environment holds mbi; needs no more of ours than numpy.
 
 The loop of [McKennaEtAl2022] as it stands there: one-way marginals first, then rounds of selection (a tenth of the
 budget) and measurement, noise halved when a round taught nothing, model size rationed by the budget spent, and the
