@@ -153,8 +153,8 @@ def figure(
     stated = [share for share in (coverage, joint) if share is not None]
     kept = all(share >= LEAST - chance for share in stated)
     near = all(share <= MOST + chance for share in stated)
-    rounded = (None if share is None else round(share, 4) for share in (coverage, joint, width))
-    return Figure(kind, mechanism, spend, cells, *rounded, "" if near else why, kept and (near or bool(why)))
+    one, both, wide = (None if share is None else round(share, 4) for share in (coverage, joint, width))
+    return Figure(kind, mechanism, spend, cells, one, both, wide, "" if near else why, kept and (near or bool(why)))
 
 
 def cases() -> Iterator[Case]:
@@ -266,7 +266,7 @@ def chosen(draws: int) -> Iterator[Figure]:
 
 def _by_rank(name: str, wanted: list[float], ordered: Any, table: Any, spend: Any, draws: int) -> Figure:
     """What is said of ranks where distinct values lie evenly, against the ranks of what was chosen."""
-    question = bind(sf.quantiles("x", wanted), table.schema)
+    question: Any = bind(sf.quantiles("x", wanted), table.schema)
     option = options(question, spend)[0]
     rng, exact = seeded(31), option.mechanism.take(table)
     said = question.accuracy(option.mechanism, 1 - LEVEL)

@@ -52,7 +52,7 @@ def densities(rows_of_peer: int, points_of_peer: int) -> Iterator[Line]:
     yield name, round(theirs / own, 1), f">= {FASTER:g}", theirs / own >= FASTER
     shown = points[:: POINTS // 50]
     exact = np.array([_kernel(data, x).mean() for x in shown.tolist()])
-    question = bind(sf.density("x", bandwidth=BANDWIDTH), table.schema)
+    question: Any = bind(sf.density("x", bandwidth=BANDWIDTH), table.schema)
     gap = float(np.abs(question.curve(question.answer(table)).at(shown) - exact).max())
     yield (
         "stated bound of the approximation, over the density's peak",

@@ -146,7 +146,8 @@ def persons(folder: Path, size: Size) -> Iterator[Figure]:
     from sfumato.queries import bind
 
     table = sf.read(folder / "people.parquet", schema=columns(), unit="person", rows=2, dataset="people")
-    statistic = bind(sf.mean("salary").by("group"), table.schema).statistic
+    question: Any = bind(sf.mean("salary").by("group"), table.schema)
+    statistic = question.statistic
     tasks = {"bounded": lambda: table.answer(statistic), "release": releasing(table, folder)}
     best = alternating(tasks, max(3, size.repeats // 3))
     yield figure("person level: whole release / the same bounded query", best["release"] / best["bounded"], 1.25)

@@ -129,10 +129,10 @@ def growth(directory: Path, size: Size) -> Iterator[Figure]:
 
 def fill(ledger: Ledger, entries: int) -> None:
     """Charges by the ledger's own rules in one transaction, since only the end is measured."""
-    last = ledger.entries()[-1]
+    last, first = ledger.entries()[-1], rules.first_of(ledger.entries())
     with LEDGER.writing(ledger.path) as connection:
         for turn in range(entries):
-            last = rules.charging(ledger.terms, last, f"fill {turn}", DIGEST, Pure(1e-3), ABOUT)
+            last = rules.charging(ledger.terms, last, first, f"fill {turn}", DIGEST, Pure(1e-3), ABOUT)
             insert(connection, last)
 
 

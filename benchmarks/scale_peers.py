@@ -29,7 +29,7 @@ def opendp(folder: Path, rows: int) -> dict[str, float | str]:
     import polars as pl
 
     dp.enable_features("contrib")
-    paid = pl.col("paid").cast(float).fill_nan(0.0).fill_null(0.0)
+    paid: Any = pl.col("paid").cast(float).fill_nan(0.0).fill_null(0.0)
     edges = [500.0 * place for place in range(401)]  # candidates, where ours are all cents
     chosen = [paid.dp.quantile(p, edges).alias(str(p)) for p in (0.1, 0.25, 0.5, 0.75, 0.9)]
     jobs: dict[str, tuple[list[str], bool, list[Any]]] = {  # keys, whether they are public, and what is asked
