@@ -60,12 +60,13 @@ def schema(rows: int, adjacency: Any) -> sf.Schema:
 
 def broken(made: pd.DataFrame) -> float:
     """The share of rows that break a rule, missing values aside."""
-    band = np.where(made["age"] >= 60, "old", "young")
-    wrong = (
-        (made["start"] > made["end"])
-        | ((made["total"] - made["base"] - made["extra"]).abs() > 0)
-        | ((made["status"] == "child") & (made["income"] > 0))
-        | (made["band"].notna() & made["age"].notna() & (made["band"] != band))
+    rows = made.astype({name: float for name in made if name not in ("band", "status")})
+    band = np.where(rows["age"] >= 60, "old", "young")
+    wrong = (  # what is compared with a missing value is not broken
+        (rows["start"] > rows["end"])
+        | ((rows["total"] - rows["base"] - rows["extra"]).abs() > 0)
+        | ((rows["status"] == "child") & (rows["income"] > 0)).fillna(False)
+        | (rows["band"].notna() & rows["age"].notna() & (rows["band"] != band).fillna(False))
     )
     return float(wrong.mean())
 
