@@ -250,6 +250,13 @@ def test_a_preview_counts_every_pair_where_all_would_be_measured() -> None:
     assert (rich, poor) == (10, 5)
 
 
+def test_a_preview_says_which_rules_and_weights_were_taken_in() -> None:
+    plain, asked = sf.synthetic(), sf.synthetic(target="job", weights={"age": 0.5}, keep=["age >= 18"])
+    said = [str(previewed(query, SCHEMA, spend=sf.Concentrated(0.5))) for query in (plain, asked)]
+    for words in ("age >= 18 (kept in what is made", "age 0.5, job 4, others 1"):
+        assert [words in " ".join(text.split()) for text in said] == [False, True]
+
+
 def test_a_preview_says_what_moments_take_of_a_pure_budget_and_how_to_leave_them_out(tmp_path: Path) -> None:
     names = [f"x{place}" for place in range(4)]
     numbers = sf.Schema({name: sf.Integers(0, 9) for name in names}, dataset="numbers", size=5000)
