@@ -139,6 +139,12 @@ def test_every_page_has_a_place_in_the_site() -> None:
     assert not absent
 
 
+def test_the_page_of_benchmarks_names_those_that_the_makefile_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "website"))
+    lines = importlib.import_module("measured").page().splitlines()
+    assert {"noise", "synthesis"} <= {line.split("`")[1] for line in lines if line.startswith("| `")}
+
+
 def test_every_picture_is_drawn_by_a_program_small_and_shown(pictures: ModuleType) -> None:
     text = "\n".join(page.read_text() for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
     kept = {path.stem for path in (ROOT / "docs" / "pictures").glob("*.svg")}

@@ -63,6 +63,20 @@ def test_numbers_by_groups_and_conditions_lie_in_their_intervals(made: Any, mean
     assert 0 < made.method["total_error"] < N / 10
 
 
+def test_a_quantile_that_all_samples_agree_on_is_as_sure_beside_others_as_alone(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    """Four in five are zero: so is the median, however far the upper tail scatters."""
+    paid = frame.assign(pay=frame["pay"].where(np.arange(N) % 5 == 0, 0.0))
+    table = sf.read(paid, schema=sf.Schema(SPACES, dataset="paid"))
+    spend = sf.Approximate(2.0, 1e-6)
+    made = sf.Session(table, budget=spend, ledger=tmp_path / "paid.ledger").synthesize(["pay", "sex"], spend=spend)
+    alone, beside = made.ask(sf.median("pay")), made.ask(sf.quantiles("pay", [0.5, 0.97]))
+    assert [end[0] for end in beside.interval()] == [end[0] for end in alone.interval()]
+    low, high = beside.interval(0.9999)
+    assert low[1] < paid["pay"].quantile(0.97) < high[1]
+
+
 def test_the_share_of_a_small_group_is_less_sure_than_that_of_all(made: Any) -> None:
     """What columns are off by in all rows says little of the share of a group, which may be all of these."""
     low, high = made.ask(sf.share("sex == 'f'").where("age >= 80")).interval()

@@ -30,6 +30,7 @@ from sfumato.queries import bind
 from sfumato.queries.encoding import Column
 from sfumato.randomness import seeded
 from sfumato.release.prediction import PredictedErrors, predicted, wasted
+from sfumato.release.relations import relations
 from sfumato.release.synthetic import SyntheticTable
 from thinned import thinned
 from views import view_of
@@ -248,6 +249,19 @@ def test_a_preview_counts_every_pair_where_all_would_be_measured() -> None:
     plan = marginal(SCHEMA, None, sf.Pure(1.0))
     rich, poor = (plan.predicted(size)[1] for size in (1_000_000, 6_000))
     assert (rich, poor) == (10, 5)
+
+
+def test_where_all_pairs_were_measured_nothing_is_said_of_others() -> None:
+    question = bind(sf.synthetic(["age", "sex", "job"]), SCHEMA)
+    said = [relations(question, sf.Concentrated(1.0), pairs)["relations"] for pairs in (2, 3)]
+    assert ["imply" in text for text in said] == [True, False]
+
+
+def test_a_preview_says_which_rules_and_weights_were_taken_in() -> None:
+    plain, asked = sf.synthetic(), sf.synthetic(target="job", weights={"age": 0.5}, keep=["age >= 18"])
+    said = [str(previewed(query, SCHEMA, spend=sf.Concentrated(0.5))) for query in (plain, asked)]
+    for words in ("age >= 18 (kept in what is made", "age 0.5, job 4, others 1"):
+        assert [words in " ".join(text.split()) for text in said] == [False, True]
 
 
 def test_a_preview_says_what_moments_take_of_a_pure_budget_and_how_to_leave_them_out(tmp_path: Path) -> None:

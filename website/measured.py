@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean
@@ -24,9 +25,10 @@ def page() -> str:
         "| benchmark | measures |",
         "|---|---|",
     ]
-    named = re.search(r"for figure in ([\w ]+);", MAKEFILE.read_text())
+    named = re.search(r"for figure in (.+?); do", MAKEFILE.read_text())
     assert named, "the Makefile names the benchmarks"
-    for name in named[1].split():
+    for command in shlex.split(named[1]):  # a file, with its options
+        name = command.split()[0].removesuffix(".py")
         lines.append(f"| `{name}` | {cell(said(name).split('. ')[0].rstrip('.'))}. |")
     for path in sorted(BENCHMARKS.glob("*.py")):
         lines += runs(path)

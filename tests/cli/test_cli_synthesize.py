@@ -455,6 +455,8 @@ def test_a_csv_says_where_its_record_is(place, run):
     done = run(*arguments, "--out", "made.parquet").out
     assert "record" not in done
     assert "nothing now: it was stored" in done
+    assert "sfumato ask made.parquet" in " ".join(done.split())
+    assert "next, free" not in run(*arguments, "--out", "made.csv").out
 
 
 def test_refusals_of_the_budget_say_what_was_asked_what_is_left_and_what_to_do(place, run):

@@ -146,6 +146,12 @@ def test_rules_that_cannot_be_kept_are_refused_in_words(keep: Any, words: str) -
     assert isinstance(refused.value, ParameterError | SchemaError | UnsupportedQuery)
 
 
+def test_a_rule_about_a_column_that_is_left_out_says_so() -> None:
+    with pytest.raises(SfumatoError, match="not among the columns that are made") as refused:
+        bind(sf.synthetic(["a"], keep=["b < 3"]), SCHEMA)
+    assert "between quotes" not in str(refused.value)
+
+
 def test_a_table_of_computed_columns_alone_is_refused() -> None:
     with pytest.raises(ParameterError, match="leave one to be modelled"):
         bind(sf.synthetic(["id"], keep=["unique(id)"]), SCHEMA)

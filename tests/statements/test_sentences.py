@@ -53,6 +53,7 @@ HEADINGS_AND_REASONS = {
     "cli/explain.py": 4,  # headings, and of estimates what is counted in tests/local/test_local_contract.py
     "cli/preview.py": 1,
     "cli/relays.py": 1,  # help: what --people shows
+    "cli/tables.py": 1,  # commands to run next
     "cli/questions.py": 1,  # help: the level that is asked for
     "cli/show.py": 1,  # a reason
     "bounds/volume.py": 1,

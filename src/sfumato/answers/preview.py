@@ -95,7 +95,9 @@ class Preview(Shown):
             return {}
         smooth = SmoothErrors.within(self.numbers)
         told = {
+            "every row": _rules(self.numbers),
             "relations": _relations(self.numbers),
+            "weights": _weights(self.numbers),
             "measures": _measures(self.numbers),
             "rounds": _rounds(self.numbers),
             "cells": _cells(self.numbers),
@@ -199,6 +201,19 @@ def _relations(numbers: Mapping[str, Number]) -> str | None:
             told += f", and of three columns up to {numbers['triples']}, where rows fill their cells"
     more = numbers.get("pairs_with_delta")
     return told if more is None else f"{told}; with a delta of 1e-6 up to {more:,} of {numbers['among']:,}"
+
+
+def _rules(numbers: Mapping[str, Number]) -> str | None:
+    """The rules that every row will keep; None where there are none."""
+    return None if "rules" not in numbers else f"{numbers['rules']} (kept in what is made, never tested on the data)"
+
+
+def _weights(numbers: Mapping[str, Number]) -> str | None:
+    """How much relations to some columns matter; None where all matter alike."""
+    if "weights" not in numbers or not numbers["among"]:
+        return None
+    weights = f"{numbers['weights']}, others 1"
+    return f"where pairs are chosen, how badly they fit counts times the weights of their columns: {weights}"
 
 
 def _split(numbers: Mapping[str, Number]) -> str | None:

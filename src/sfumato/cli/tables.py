@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -249,6 +250,10 @@ def _publish(plan: Plan, query: Query, spend: Guarantee, out: Path, as_json: boo
     if charges > 1:
         say(f"  charged      {charges} times: what was charged before was lost, as where a process is killed")
     say(f"  file         {out}")
+    if out.suffix == ".parquet" and isinstance(table, SyntheticTable) and table.judged:
+        file = shlex.quote(str(out))
+        free = f"sfumato show {file} --errors; sfumato ask {file} count --where '...'; sfumato more {file} --rows 1000"
+        say(f"  next, free   {free} --out FILE")
     if out.suffix == ".csv":
         say(
             "  record       is in the ledger, not in a .csv: with --out FILE.parquet the same command writes both, "

@@ -259,6 +259,8 @@ def _must_be_plain(
             raise UnsupportedQuery(f"the {kind} {text!r:.200} names {name!r}, whose numbers are made up; leave it out")
         if name not in names:
             near = nearest(name, names) or f"; a text stands between quotes: {named(name)} as '{name}'"
+            if name in schema.held:
+                near = "; the real table has it, but it is not among the columns that are made"
             raise SchemaError(
                 f"the {kind} {text!r:.200} names {name!r}, which is no column of the synthetic table{near}"
             )

@@ -210,7 +210,8 @@ def asked(
         )
     scatter = (MANY if kind in ("many", "three") else 1.0) * _scatter([values for _, values in answers], estimates)
     scatter = scatter * math.sqrt(max(1.0, drawn / max(sample, 2.0)))
-    if len(estimates) > 1:  # groups that no sample tells of lie anywhere among the others, and are the least known
+    if len(estimates) > 1 and (query.keys or query.kind != "quantiles"):
+        # groups that no sample tells of lie anywhere among the others, and are the least known
         scatter = np.where(scatter > 0, scatter, max(scatter.max(), np.std([values for _, values in answers])))
     error = total_variation(parts, found)
     hidden = anywhere(needed.column_names, schema, math.ceil(min(error, 1.0) * whole), chance)

@@ -36,7 +36,8 @@ def relations(
     among = columns * (columns - 1) // 2
     if not among:
         return {}
-    known = f"{pairs:,} of {counted(among, 'pair')} of columns measured; the others are what these imply"
+    others = "; the others are what these imply" if pairs < among else ""
+    known = f"{pairs:,} of {counted(among, 'pair')} of columns measured{others}"
     if not pairs:
         known = "none: columns are independent of one another here; the table is too small, or the budget too low"
         if together:

@@ -214,6 +214,9 @@ def _synthetic(question: SyntheticRows, noise: float, pairs: int, smooth: bool) 
     counted = () if smooth else [column for column in question.levels if column.name not in found]
     wide = [told for column in counted if (told := _wide(column)) is not None]
     keys |= {"wide": listed(wide, 8)} if wide else {}
+    keys |= {"rules": "; ".join(question.rules.texts)} if question.rules else {}
+    weights = {} if smooth else question.weights
+    keys |= {"weights": listed([f"{name} {weight:g}" for name, weight in weights.items()], 8)} if weights else {}
     return keys | {
         "columns": columns, "size": question.supposed_size, "declared": question.schema.size is not None,
         "column_noise": noise, "pairs": pairs, "among": columns * (columns - 1) // 2, "smooth": smooth,
