@@ -139,6 +139,19 @@ def test_no_two_persons_with_identifiers_of_many_digits_are_one(tmp_path, kind):
         assert table.answer(bind(count(), table.schema).statistic).tolist() == [[5]]
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.decimal256(60, 5)], ids=str)
+@pytest.mark.parametrize("several", [lambda kind: pa.list_(kind), lambda kind: pa.struct([("part", kind)])])
+def test_identifiers_of_several_parts_that_may_be_read_as_one_are_refused(tmp_path, kind, several):
+    ids = pa.array([], several(kind))
+    pq.write_table(pa.table({"id": ids, "f64": pa.array([], pa.float64())}), tmp_path / "a.parquet")
+    with pytest.raises(SchemaError, match=r"'id' identifies persons by lists or records.*store one number or text"):
+        sf.read(tmp_path / "a.parquet", schema=Schema({"f64": NUMBER}, Person("id", 1)))
+    whole = pa.table({"id": pa.array([[1], [2], [2]], pa.list_(pa.int64())), "f64": [1.0, 2.0, 3.0]})
+    pq.write_table(whole, tmp_path / "b.parquet")
+    table = sf.read(tmp_path / "b.parquet", schema=Schema({"f64": NUMBER}, Person("id", 1)))
+    assert table.answer(bind(count(), table.schema).statistic).tolist() == [[2]]
+
+
 @WIDE
 def test_numbers_of_many_digits_are_read_beside_codes_times_and_identifiers(tmp_path, kind):
     numbers = pa.array([Decimal(1), Decimal(2), Decimal(-(10**30)), None], kind)

@@ -73,6 +73,11 @@ def opened(files: Files, schema: Schema, backend: Backend | None = None) -> ir.T
     check_declared(schema, engine_types(kinds) | {name: _engine_type(kind_at(kinds, p)) for name, p in places.items()})
     for path in [*places.values(), *([] if unit is None else [(unit,)])]:
         _must_be_told_apart(path, kinds)
+    if unit is not None and _hides(kinds.field(unit).type):
+        raise SchemaError(
+            f"{unit!r} identifies persons by lists or records of texts or long decimals, of which two may be read as "
+            "one; store one number or text for each person"
+        )
     held = {name: kind_at(kinds, path) for name, path in places.items()}
     held |= {} if unit is None else {unit: kinds.field(unit).type}
     clocks = {name for name, space in schema.held.items() if reads_clock(space.form)}
@@ -220,6 +225,12 @@ def _raw(kind: pa.DataType, identifier: bool) -> pa.DataType | None:
     if identifier and pa.types.is_decimal256(kind):  # as floats two persons may be one
         return pa.string()
     return pa.binary() if identifier and _is_text(kind) else None
+
+
+def _hides(kind: pa.DataType) -> bool:
+    """Whether values of several parts may be the same to DuckDB though they differ."""
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(_is_text(part) or pa.types.is_decimal256(part) or _hides(part) for part in parts)
 
 
 def _undecoded(kind: pa.DataType) -> pa.DataType:
