@@ -6,6 +6,7 @@ Whatever the odd row holds, declared or not, the answers are the integers of pla
 import itertools
 import math
 import random
+from decimal import Decimal
 
 import duckdb
 import ibis
@@ -122,6 +123,44 @@ def test_identifiers_are_compared_as_bytes(tmp_path):
     pq.write_table(pa.table({"f64": [1.0, 2.0, 3.0, 4.0, 5.0], "id": names}), tmp_path / "a.parquet")
     table = sf.read(tmp_path / "a.parquet", schema=Schema({"f64": NUMBER}, Person("id", 1)))
     assert table.answer(bind(count(), table.schema).statistic).tolist() == [[3]]
+
+
+WIDE = pytest.mark.parametrize("kind", [pa.decimal256(40, 0), pa.decimal256(60, 5), pa.decimal256(38, 2)], ids=str)
+
+
+@WIDE
+def test_no_two_persons_with_identifiers_of_many_digits_are_one(tmp_path, kind):
+    """Were two of them one, the rows of the first would come in where those of the second are taken out."""
+    ids = [10**30 + place for place in range(5)] + [10**30, None]
+    held = {"id": pa.array([None if one is None else Decimal(one) for one in ids], kind), "f64": [1.0] * len(ids)}
+    pq.write_table(pa.table({**held, "time": pa.array(range(len(ids)), pa.timestamp("us"))}), tmp_path / "a.parquet")
+    for spaces in ({"f64": NUMBER}, {"f64": NUMBER, "time": sf.Dates("1970-01-01", "1970-12-31")}):
+        table = sf.read(tmp_path / "a.parquet", schema=Schema(spaces, Person("id", 1)))
+        assert table.answer(bind(count(), table.schema).statistic).tolist() == [[5]]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.decimal256(60, 5)], ids=str)
+@pytest.mark.parametrize("several", [lambda kind: pa.list_(kind), lambda kind: pa.struct([("part", kind)])])
+def test_identifiers_of_several_parts_that_may_be_read_as_one_are_refused(tmp_path, kind, several):
+    ids = pa.array([], several(kind))
+    pq.write_table(pa.table({"id": ids, "f64": pa.array([], pa.float64())}), tmp_path / "a.parquet")
+    with pytest.raises(SchemaError, match=r"'id' identifies persons by lists or records.*store one number or text"):
+        sf.read(tmp_path / "a.parquet", schema=Schema({"f64": NUMBER}, Person("id", 1)))
+    whole = pa.table({"id": pa.array([[1], [2], [2]], pa.list_(pa.int64())), "f64": [1.0, 2.0, 3.0]})
+    pq.write_table(whole, tmp_path / "b.parquet")
+    table = sf.read(tmp_path / "b.parquet", schema=Schema({"f64": NUMBER}, Person("id", 1)))
+    assert table.answer(bind(count(), table.schema).statistic).tolist() == [[2]]
+
+
+@WIDE
+def test_numbers_of_many_digits_are_read_beside_codes_times_and_identifiers(tmp_path, kind):
+    numbers = pa.array([Decimal(1), Decimal(2), Decimal(-(10**30)), None], kind)
+    held = {"n": numbers, "id": numbers, "time": pa.array(range(4), pa.timestamp("us"))}
+    pq.write_table(pa.table(held), tmp_path / "a.parquet")
+    times = {"time": sf.Dates("1970-01-01", "1970-12-31")}
+    for more, unit in itertools.product([{}, times], [Row(), Person("id", 1)]):
+        table = sf.read(tmp_path / "a.parquet", schema=Schema({"n": sf.Integers(0, 5, na=[2]), **more}, unit))
+        assert table.answer(bind(count().where("n is not null"), table.schema).statistic).tolist() == [[2]]
 
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])

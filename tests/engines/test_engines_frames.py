@@ -248,6 +248,9 @@ def test_no_two_persons_are_one(seed):
     for kind in (pa.decimal64(18, 0), pa.decimal128(38, 2), pa.decimal256(76, 0)):
         fitting = [number for number in whole if number < 10 ** (kind.precision - kind.scale)]
         assert people_in(pa.array(list(map(Decimal, fitting)), kind)) == len(fitting)
+    elapsed = [number for number in whole if number < 2**63]
+    for unit in ("s", "ms", "us", "ns"):
+        assert people_in(pa.array([*elapsed, None], pa.duration(unit))) == len(elapsed)
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,8 @@ def _plain(column: pa.ChunkedArray, space: Space | None) -> pa.ChunkedArray:
         return column.cast(pa.float32())
     if pa.types.is_decimal256(kind):
         return column.cast(pa.string() if space is None else pa.float64())
+    if pa.types.is_duration(kind) and space is None:  # the engine counts in microseconds, and not beyond 64 bits
+        return column.cast(pa.int64())
     if pa.types.is_decimal(kind) and not pa.types.is_decimal128(kind):
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     return column

@@ -39,6 +39,7 @@ Kinds = Mapping[str, pa.DataType]
 NOTHING = "CAST(NULL AS VARCHAR)"  # a column of no type
 OPTIONS = "can_have_nan = true, utf8_validation = 'replace', hive_partitioning = false"
 TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}  # of a day
+WIDEST = 38  # digits of a decimal number in DuckDB, which reads longer ones as floats
 FURTHEST = 3_000_000  # days before or after 1970: eight thousand years, beyond every date that can be declared
 
 
@@ -72,6 +73,11 @@ def opened(files: Files, schema: Schema, backend: Backend | None = None) -> ir.T
     check_declared(schema, engine_types(kinds) | {name: _engine_type(kind_at(kinds, p)) for name, p in places.items()})
     for path in [*places.values(), *([] if unit is None else [(unit,)])]:
         _must_be_told_apart(path, kinds)
+    if unit is not None and _hides(kinds.field(unit).type):
+        raise SchemaError(
+            f"{unit!r} identifies persons by lists or records of texts or long decimals, of which two may be read as "
+            "one; store one number or text for each person"
+        )
     held = {name: kind_at(kinds, path) for name, path in places.items()}
     held |= {} if unit is None else {unit: kinds.field(unit).type}
     clocks = {name for name, space in schema.held.items() if reads_clock(space.form)}
@@ -216,7 +222,15 @@ def _raw(kind: pa.DataType, identifier: bool) -> pa.DataType | None:
         return pa.int64()
     if pa.types.is_time32(kind) or (identifier and pa.types.is_date(kind)):  # days of persons stay as far apart
         return pa.int32()
+    if identifier and pa.types.is_decimal256(kind):  # as floats two persons may be one
+        return pa.string()
     return pa.binary() if identifier and _is_text(kind) else None
+
+
+def _hides(kind: pa.DataType) -> bool:
+    """Whether values of several parts may be the same to DuckDB though they differ."""
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(_is_text(part) or pa.types.is_decimal256(part) or _hides(part) for part in parts)
 
 
 def _undecoded(kind: pa.DataType) -> pa.DataType:
@@ -225,6 +239,8 @@ def _undecoded(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_undecoded(kind.value_type))
     if pa.types.is_float16(kind):
         return pa.float32()
+    if pa.types.is_decimal256(kind):
+        return pa.float64()
     if pa.types.is_date(kind):
         return pa.int32()
     return pa.binary() if _is_text(kind) else kind
@@ -297,6 +313,8 @@ def _is_plain(kind: pa.DataType) -> bool:
 def _engine_type(kind: pa.DataType) -> dt.DataType:
     if pa.types.is_null(kind):
         return dt.string
+    if pa.types.is_decimal256(kind) and kind.precision > WIDEST:
+        return dt.float64
     try:
         return dt.DataType.from_pyarrow(kind)
     except Exception:  # a type that no space fits
