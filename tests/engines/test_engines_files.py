@@ -152,6 +152,23 @@ def test_identifiers_of_several_parts_that_may_be_read_as_one_are_refused(tmp_pa
     assert table.answer(bind(count(), table.schema).statistic).tolist() == [[2]]
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.list_(pa.timestamp("ns"))], ids=str)
+def test_identifiers_that_are_times_of_the_old_form_are_refused(tmp_path, kind):
+    """They are read as microseconds, of which several persons may have one; other times keep all their digits."""
+    ids = pa.array([1, 2, 1001], pa.timestamp("ns"))
+    ids = pa.array([[one] for one in ids], kind) if pa.types.is_list(kind) else ids
+    for place, old in enumerate((False, True)):
+        held = pa.table({"id": ids, "f64": [1.0, 2.0, 3.0]}).cast(pa.schema({"id": kind, "f64": pa.float64()}))
+        pq.write_table(held, tmp_path / f"{place}.parquet", use_deprecated_int96_timestamps=old)
+    schema = Schema({"f64": NUMBER}, Person("id", 1))
+    with pytest.raises(SchemaError, match="identifies persons by times of the old form INT96"):
+        sf.read(tmp_path / "1.parquet", schema=schema)
+    sf.read(tmp_path / "1.parquet", schema=Schema({"f64": NUMBER}))
+    if kind == pa.timestamp("ns"):
+        table = sf.read(tmp_path / "0.parquet", schema=schema)
+        assert table.answer(bind(count(), table.schema).statistic).tolist() == [[3]]
+
+
 @WIDE
 def test_numbers_of_many_digits_are_read_beside_codes_times_and_identifiers(tmp_path, kind):
     numbers = pa.array([Decimal(1), Decimal(2), Decimal(-(10**30)), None], kind)

@@ -65,6 +65,15 @@ class Files:
         with pq.ParquetFile(self.known(path), coerce_int96_timestamp_unit="us", filesystem=self.store) as file:
             return file.schema_arrow
 
+    def rounded(self, name: str) -> bool:
+        """Whether one of them holds a column, or a part of it, as old times (INT96), which are read as microseconds."""
+        for path in self.paths:
+            with pq.ParquetFile(self.known(path), filesystem=self.store) as file:
+                held = [file.schema.column(place) for place in range(len(file.schema))]
+            if any(f"{one.path}.".startswith(f"{name}.") and one.physical_type == "INT96" for one in held):
+                return True
+        return False
+
     def dataset(self, held: pa.Schema) -> ds.Dataset:
         """Their columns as Arrow reads them, those of the paths included."""
         reading = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))

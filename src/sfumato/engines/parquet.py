@@ -78,6 +78,11 @@ def opened(files: Files, schema: Schema, backend: Backend | None = None) -> ir.T
             f"{unit!r} identifies persons by lists or records of texts or long decimals, of which two may be read as "
             "one; store one number or text for each person"
         )
+    if unit is not None and _may_be_times(kinds.field(unit).type) and files.rounded(unit):
+        raise SchemaError(
+            f"{unit!r} identifies persons by times of the old form INT96, of which two within a microsecond are read "
+            "as one; write the file anew with times of 64 bits, or store one number or text for each person"
+        )
     held = {name: kind_at(kinds, path) for name, path in places.items()}
     held |= {} if unit is None else {unit: kinds.field(unit).type}
     clocks = {name for name, space in schema.held.items() if reads_clock(space.form)}
@@ -231,6 +236,11 @@ def _hides(kind: pa.DataType) -> bool:
     """Whether values of several parts may be the same to DuckDB though they differ."""
     parts = [kind.field(place).type for place in range(kind.num_fields)]
     return any(_is_text(part) or pa.types.is_decimal256(part) or _hides(part) for part in parts)
+
+
+def _may_be_times(kind: pa.DataType) -> bool:
+    """Whether values are times, or may hold some: nothing else is stored in the old form."""
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_nested(kind))
 
 
 def _undecoded(kind: pa.DataType) -> pa.DataType:
