@@ -227,6 +227,7 @@ def test_answers_that_all_stray_to_one_side_have_room_for_that() -> None:
         (sf.mean("age"), (18.0, 90.0)),
         (sf.median("age"), (18.0, 90.0)),
         (sf.count(), (0.0, math.inf)),
+        (sf.items("likes"), (0.0, math.inf)),
         (sf.sum("age"), (0.0, math.inf)),
         (sf.sum("debt"), (-math.inf, 0.0)),
         (sf.sum("change"), (-math.inf, math.inf)),
@@ -236,8 +237,8 @@ def test_answers_that_all_stray_to_one_side_have_room_for_that() -> None:
     ],
 )
 def test_no_interval_leaves_what_an_answer_can_be(query: Any, ends: tuple[float, float]) -> None:
-    spaces = {"age": sf.Integers(18, 90), "debt": sf.Integers(-90, 0), "change": sf.Integers(-9, 9)}
-    assert _ends(query, sf.Schema(spaces)) == ends
+    numbers = {"age": sf.Integers(18, 90), "debt": sf.Integers(-90, 0), "change": sf.Integers(-9, 9)}
+    assert _ends(query, sf.Schema({**numbers, "likes": sf.Subsets(["a", "b"], cap=1)})) == ends
     inside = next(middle for middle in (50.0, 20.0, -0.5) if ends[0] < middle < ends[1])
     wide = FreeAnswer("any", {}, np.array([inside]), np.array([1e4]), 10.0, "many", *ends)
     assert wide.interval()[0] >= ends[0]

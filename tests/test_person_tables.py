@@ -83,6 +83,23 @@ def test_rows_come_in_persons_who_share_what_is_theirs(made: Any) -> None:
     assert "persons counted once each" in str(made)
 
 
+def test_sets_and_arrays_of_a_person_are_the_same_in_all_of_her_rows(tmp_path: Path) -> None:
+    """Their parts are noisy, and what they are put together to where they differ is drawn once."""
+    rng, whose = np.random.default_rng(2), np.repeat(np.arange(300), 3)
+    sets = [[["a"], ["a", "b"], ["b", "c"], None][kind] for kind in rng.integers(0, 4, 300)]
+    arrays = [[[1.0, 2.0], [3.0, 4.0], None][kind] for kind in rng.integers(0, 3, 300)]
+    held = pa.table({"id": whose, "likes": [sets[i] for i in whose], "place": [arrays[i] for i in whose]})
+    columns = {"likes": sf.Subsets(["a", "b", "c"], cap=2), "place": sf.Box(0, 5, shape=(2,))}
+    schema = sf.Schema(columns, unit=sf.Person("id", 3), dataset="likes", size=300)
+    session = sf.Session(sf.read(held, schema=schema), budget=sf.Pure(9), ledger=tmp_path / "a.ledger")
+    table = session.synthesize(spend=sf.Pure(1), person=["likes", "place"])
+    for rows in (table.rows, table.more(200)):
+        seen: dict[str, set[int]] = {}
+        for row in rows.to_pylist():
+            seen.setdefault(str((row["likes"], row["place"])), set()).add(row["id"])
+        assert sum(len(ids) for ids in seen.values()) == len(set(rows["id"].to_pylist()))
+
+
 def test_what_is_free_afterwards_is_of_rows_and_more_of_them_are_whole_persons(made: Any) -> None:
     low, high = made.ask(sf.count()).interval()
     assert low < high

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import os
@@ -524,6 +525,17 @@ def test_advice_names_the_bounds_that_waste_most_of_their_cells() -> None:
     assert "pay" not in said
     assert wasted(columns, {name: held[:150] for name, held in rows.items()}) == {}
     assert wasted([Column.of("age", sf.Integers(0, 120))], {"age": rows["age"]}) == {}
+
+
+def test_advice_names_cuts_of_columns_that_cuts_takes_alone() -> None:
+    """Values that all have cells of their own, and entries of arrays, are refused; where cuts were found, none are."""
+    entry = dataclasses.replace(Column.of("place[0]", sf.Interval(-100, 100)), whole="place")
+    columns = [Column.of("year", sf.Integers(0, 10_000)), Column.of("age", sf.Integers(0, 99)), entry]
+    rows = {column.name: np.full(1000, 3) for column in columns}
+    assert "declare narrower ones, or name year in cuts=, and" in wasted(columns, rows)["bounds"]
+    assert "declare narrower ones, and" in wasted(columns[1:], rows)["bounds"]
+    assert "declare narrower ones, or name them in cuts=, and" in wasted(columns[:1], rows)["bounds"]
+    assert wasted([columns[0].about([3, 4])], rows) == {}  # cells about what cuts found
 
 
 @pytest.mark.parametrize(("present", "advised"), [(2000, True), (1000, True), (300, False)])

@@ -128,8 +128,7 @@ def test_a_plan_spends_nothing_and_needs_no_data(place, run):
         assert name in done.out
     assert "within 1.00 x best" in done.out
     assert done.out.count("x best") == 5  # all of them
-    assert "after this plan ε 3.5, δ " in done.out
-    assert "; budget ε 4, δ 1e-5" in done.out
+    assert "after this plan ε 3.5 of ε 4, both at delta 1e-5" in done.out  # which is not used up
     assert not (place / "people.ledger").exists()
 
 

@@ -187,6 +187,29 @@ def test_a_spreadsheet_runs_nothing(tmp_path):
     assert any(int(row[1]) < 0 for row in written[1:] if row[1])  # numbers stay numbers
 
 
+def test_arrays_and_sets_are_read_back_from_a_csv_as_they_were_made(tmp_path, run):
+    """An apostrophe before `-9.0;1.0` would put its first entry in the middle of the bounds."""
+    rows = pa.table({"place": [[-9.0, 1.0]] * 300, "codes": [[-1, 2]] * 300, "likes": [["a;b", "c"]] * 300})
+    columns = {
+        "place": sf.Box(-10, 10, shape=(2,)), "codes": sf.Subsets([-1, 2], cap=2),
+        "likes": sf.Subsets(["a;b", "c"], cap=2, separator="|"),
+    }  # fmt: skip
+    table = sf.read(rows, schema=columns, dataset="made")
+    made = sf.Session(table, budget=sf.Pure(1000), ledger=tmp_path / "ledger").synthesize(spend=sf.Pure(100))
+    made.save(tmp_path / "made.csv")
+    made.save(tmp_path / "made.parquet")
+    assert run("more", tmp_path / "made.parquet", "--rows", 50, "--out", tmp_path / "more.csv").code == 0
+    places = []
+    for source in (tmp_path / "made.csv", made.rows):
+        (batch,) = sf.read(source, schema=columns, dataset="any").rows(list(columns))
+        places.append(sorted(zip(*(np.asarray(batch[name]).tolist() for name in columns), strict=True)))
+    assert places[0] == places[1]
+    with (tmp_path / "more.csv").open(newline="", encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    assert {row["codes"] for row in written} == {"-1;2"}
+    assert {row["likes"] for row in written} == {"a;b|c"}
+
+
 # paths and names of files
 
 

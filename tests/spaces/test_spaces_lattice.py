@@ -56,7 +56,9 @@ MISTAKES = [
     (lambda: Subsets(["a"], cap=1, separator="::"), "single character"), (lambda: Subsets(["\x1f"], cap=1), "rename"),
     (lambda: Box(0, 1, shape=()), "shape must hold"), (lambda: Box(0, 1, (2,), norm="l3"), "norm must be one of"),
     (lambda: Record({}), "at least one named space"), (lambda: Record({"x": Texts()}, "mean"), "'sum' or 'max'"),
-    (lambda: Texts(0), "longest must be"),
+    (lambda: Texts(0), "longest must be"), (lambda: Interval(-1e308, 1e308), "must lie between"),
+    (lambda: Interval(1e-310, 2e-310), "must lie between"), (lambda: Interval(0, 1e-305), "too fine or too large"),
+    (lambda: Interval(0, 1, step=5e-324), "too fine or too large"), (lambda: Box(-1e308, 1e308, (2,)), "must lie"),
 ]  # fmt: skip
 
 

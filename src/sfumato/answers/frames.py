@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from sfumato.spaces.schema import Schema
 
 __all__ = ["Framed", "pandas_frame", "polars_frame", "write_csv"]
 
@@ -76,27 +79,33 @@ class Framed:
         return polars_frame(self.table(level, joint=joint))
 
 
-def write_csv(table: pa.Table, path: Path) -> None:
-    """The table as a text file that no spreadsheet takes for formulas."""
+def write_csv(table: pa.Table, path: Path, schema: Schema | None = None) -> None:
+    """The table as a text file that no spreadsheet takes for formulas; sets are joined as `schema` reads them."""
     import pyarrow.csv
 
-    pyarrow.csv.write_csv(_inert(table), path)
+    held = {} if schema is None else schema.held
+    joints = {name: space.to_record().get("separator", ";") for name, space in held.items()}
+    pyarrow.csv.write_csv(_inert(table, joints), path)
 
 
-def _inert(rows: pa.Table) -> pa.Table:
+def _inert(rows: pa.Table, joints: Mapping[str, str]) -> pa.Table:
     """The rows with an apostrophe before every text, and every column's name, that a spreadsheet would run."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns = []
-    for column in rows.columns:
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
         kind = column.type
         if pa.types.is_dictionary(kind):
             column = column.cast(kind.value_type)
-        if pa.types.is_list(column.type):
-            joined = [None if held is None else ";".join(map(str, held)) for held in column.to_pylist()]
+        if pa.types.is_list(kind):
+            joint = joints.get(name, ";")
+            joined = [None if held is None else joint.join(map(str, held)) for held in column.to_pylist()]
             column = pa.chunked_array([pa.array(joined, pa.string())])
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        numbers = pa.types.is_list(kind) and (
+            pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)
+        )
+        if not numbers and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             column = pc.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
         if pa.types.is_duration(column.type):  # a number would not say its unit
             elapsed = [None if value is None else str(value) for value in column.to_pylist()]

@@ -11,6 +11,7 @@ from sfumato.accuracy.targets import scale_of
 from sfumato.cli.answers import PAID, price
 from sfumato.cli.console import console, print_json, table
 from sfumato.errors import SfumatoError
+from sfumato.ledger.protocol import spent_words
 from sfumato.orders import Order, Preview, previewed
 from sfumato.plans import Plan, read_plan
 from sfumato.plans.joint import part_previews
@@ -72,7 +73,8 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None,
         )
     out.print(f"{plan.schema.dataset}: protects against {plan.schema.words()}")
     out.print(whole)
-    out.print(f"spent so far {cost(seen.before)}; after this plan {cost(seen.after)}; budget {cost(plan.budget)}")
+    before, after = (spent_words(spent, plan.budget, cost) for spent in (seen.before, seen.after))
+    out.print(f"spent so far {before}; after this plan {after}")
     if seen.free or seen.offer.claim is not None:
         out.print(seen.free or seen.offer.words())
     if seen.division is not None:

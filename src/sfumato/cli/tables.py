@@ -123,7 +123,7 @@ def more(path: Path, rows: int, given: str | None, after: int, out: Path) -> Non
         raise ParameterError("a table of a laboratory is not private, which a .csv cannot say; save it as .parquet")
     made = table.more(rows, given, after=after)
     with writing(out), _replaced(out) as draft:
-        write_csv(made, draft) if out.suffix == ".csv" else pq.write_table(made, draft)
+        write_csv(made, draft, table.schema) if out.suffix == ".csv" else pq.write_table(made, draft)
     _told_of_more(table, made.num_rows, given, f"  file         {out}")
 
 

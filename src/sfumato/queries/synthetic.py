@@ -358,11 +358,18 @@ class SyntheticRows(WholeTable):
         rows = output.rows
         made = {column.name: column.decoded(rows[column.name]) for column in self.levels if column.whole is None}
         made |= self._completed(rows)
-        made |= {part.name: part.joined(rows) for part in self.parts}
+        made |= {part.name: self._together(part, output) for part in self.parts}
         found = {name: made[name] for name in self.columns}
         if self.identifier is not None:
             found = {self.identifier: output.persons, **found}
         return RowsAnswer(found, NotStated(UNKNOWN))
+
+    def _together(self, part: Parts, output: Synthesized) -> pa.Array:
+        """What is made of parts; where it is a person's, once for all of her rows, since what does not fit is drawn."""
+        if output.persons is None or part.name not in (self.person or ()):
+            return part.joined(output.rows)
+        _, first, places = np.unique(output.persons, return_index=True, return_inverse=True)
+        return part.joined({name: output.rows[name][first] for name in part.spaces()}).take(places)
 
     def _completed(self, rows: Mapping[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
         """The columns that rules compute and number."""

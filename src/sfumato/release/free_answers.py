@@ -290,7 +290,7 @@ def _ends(query: Query, schema: Schema) -> tuple[float, float]:
         lattice = schema.lattice(query.column)
         most = (lattice.high_value - lattice.low_value) / 2  # half at either end
         return 0.0, most if query.kind == "std" else most**2
-    if query.kind == "density":
+    if query.kind in ("density", "items"):
         return 0.0, math.inf
     if query.kind == "sum" and query.column is not None:
         lattice = schema.lattice(query.column)

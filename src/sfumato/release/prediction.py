@@ -120,26 +120,29 @@ def wasted(
 
     Where predicted errors are given, only of columns that these rows tell enough of: noise alone lies anywhere.
     """
-    told = []
+    told, uncut = [], []
     for column in columns:
         present = rows[column.name] >= 0
         most = TELLING * present.mean()  # of the rows that have a value
         if found is not None and found.columns.get(column.name, 1.0) > most:
             continue
         held, lattice = np.sort(rows[column.name][present]), column.space.lattice
-        if lattice is None or column.valued < CELLS or len(held) < ENOUGH:
-            continue
+        if lattice is None or column.bar_edges is not None or column.valued < CELLS or len(held) < ENOUGH:
+            continue  # cells about cuts are where the values lie already
         ends = held[[len(held) // ENOUGH, -1 - len(held) // ENOUGH]]  # all but a few on either side
         first, last = column.levels(ends).tolist()
         if (last - first + 1) * UNUSED < column.valued:
             low, high = (column.space.label(lattice.low + end) for end in ends.tolist())
             told.append(f"{column.name} ({low} to {high})")
+            if column.points > column.valued and column.whole is None:  # others are refused by cuts=
+                uncut.append(column.name)
     if not told:
         return {}
+    named = "them" if len(uncut) == len(told) else listed(uncut, NAMES)
+    cuts = f", or name {named} in cuts=" if uncut else ""
     return {
         "bounds": f"nearly all rows lie in under a tenth of the cells of the declared bounds of "
-        f"{listed(told, NAMES)}: declare narrower ones, or name them in cuts=, and a table made anew tells more of "
-        "them"
+        f"{listed(told, NAMES)}: declare narrower ones{cuts}, and a table made anew tells more of them"
     }
 
 

@@ -292,7 +292,7 @@ class TableRelease(Shown, Framed):
         if target.suffix == ".parquet":
             target.write_bytes(self.to_bytes())
         elif target.suffix == ".csv":
-            write_csv(self.rows, target)
+            write_csv(self.rows, target, self.schema)
         else:
             raise ParameterError(
                 f"a table is saved as .parquet or .csv, or in a folder whose name has no suffix, not {target.suffix!r}"

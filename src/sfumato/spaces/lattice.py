@@ -44,9 +44,19 @@ class Lattice:
         bottom, top = exact(low, "low"), exact(high, "high")
         if not bottom < top:
             raise ParameterError(f"low must be below high, got low={low} and high={high}")
+        if not sys.float_info.min <= top - bottom <= sys.float_info.max:
+            raise ParameterError(
+                f"low and high must lie between {sys.float_info.min:.1g} and {sys.float_info.max:.1g} apart; "
+                "choose other bounds, or another unit of measurement"
+            )
         width = _default_step(bottom, top) if step is None else exact(step, "step")
         if width <= 0:
             raise ParameterError(f"step must be positive, got {step}")
+        if max(width.numerator, width.denominator) > sys.float_info.max:  # engines multiply by one, divide by the other
+            raise ParameterError(
+                f"step={float(width):g} is too fine or too large to count in; "
+                "choose one between 1e-308 and 1e308, or another unit of measurement"
+            )
         for name, bound in (("low", bottom), ("high", top)):
             if (bound / width).denominator != 1:
                 raise ParameterError(

@@ -379,8 +379,9 @@ def test_too_small_a_budget_is_refused_with_what_to_do(schema, spend, words):
         best(question(**schema), spend)
 
 
-def test_what_is_said_to_be_enough_is_enough():
-    asked = question(size=200)
+@pytest.mark.parametrize("columns", [{}, {"columns": {"a": sf.Integers(0, 300), "year": SPACES["year"]}}])
+def test_what_is_said_to_be_enough_is_enough(columns):
+    asked = question(list(columns.get("columns", ["year"])), size=200, **columns)
     with pytest.raises(UnsupportedQuery) as refused:
         best(asked, sf.Pure(0.5))
     enough = float(str(refused.value).split("epsilon = ")[1].split(" ")[0])

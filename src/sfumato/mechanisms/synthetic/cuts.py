@@ -113,6 +113,8 @@ class CutSynthesis(Answering):
                 raise UnsupportedQuery(
                     f"each of the {points} values of {column!r} has a cell of its own; leave it out of cuts"
                 )
+        for one in sorted(cutting, key=lambda one: one.error(BETA), reverse=True):  # what is enough for it is for all
+            column = one.query.details.column
             times = one.error(BETA) / (rows * NEAR)
             if times > 1 and len(_asked(one)) == 1:
                 enough = shown_up(amount * times ** (1 + target.counts_rho), 2)
