@@ -228,6 +228,8 @@ def test_answers_that_all_stray_to_one_side_have_room_for_that() -> None:
         (sf.median("age"), (18.0, 90.0)),
         (sf.count(), (0.0, math.inf)),
         (sf.items("likes"), (0.0, math.inf)),
+        (sf.crosstab(sf.bins("age", 18, 40, 90), sf.bins("debt", -90, -9, 0)), (0.0, math.inf)),
+        (sf.workload(sf.bins("age", 18, 40, 90), [[1, -1]]), (-math.inf, math.inf)),
         (sf.sum("age"), (0.0, math.inf)),
         (sf.sum("debt"), (-math.inf, 0.0)),
         (sf.sum("change"), (-math.inf, math.inf)),

@@ -127,6 +127,7 @@ def test_rules_that_share_no_column_are_apart() -> None:
         (["sum == a + 1", "a == sum - 1"], "in a circle"),
         (["unique(kind)"], "needs a column of numbers"),
         (["unique(a, b)"], "is written unique"),
+        (["unique(idd)"], "numbers 'idd', which is no column of the synthetic table; did you mean 'id'"),
         (["unique(id)", "id > 3"], "made up"),
         (["arm[0] < 1"], "an entry of an array"),
         (["a == null"], "missing values are found by"),

@@ -214,8 +214,10 @@ def _is_key(tree: Tree) -> bool:
 def _key(tree: Tree, text: str, schema: Schema, names: Sequence[str]) -> str:
     """The column that is numbered."""
     column = tree.parts[0].bare if len(tree.parts) == 1 else None
-    if column is None or column not in names:
+    if column is None:
         raise SchemaError(f"the rule {text!r:.200} is written unique(id), id a column of the synthetic table")
+    if column not in names:
+        raise SchemaError(f"the rule {text!r:.200} numbers {column!r}, which {_absent(column, schema, names)}")
     if not numeric(schema.space(column)):
         raise UnsupportedQuery(f"the rule {text!r:.200} needs a column of numbers, which count the rows")
     return column
@@ -258,18 +260,20 @@ def _must_be_plain(
         if name in keys:
             raise UnsupportedQuery(f"the {kind} {text!r:.200} names {name!r}, whose numbers are made up; leave it out")
         if name not in names:
-            near = nearest(name, names) or f"; a text stands between quotes: {named(name)} as '{name}'"
-            if name in schema.held:
-                near = "; the real table has it, but it is not among the columns that are made"
-            raise SchemaError(
-                f"the {kind} {text!r:.200} names {name!r}, which is no column of the synthetic table{near}"
-            )
+            quoted = f"; a text stands between quotes: {named(name)} as '{name}'"
+            raise SchemaError(f"the {kind} {text!r:.200} names {name!r}, which {_absent(name, schema, names, quoted)}")
         space = schema.space(name)
         if space.labels is None and not numeric(space):
             raise UnsupportedQuery(
                 f"the {kind} {text!r:.200} names {name!r} ({type(space).__name__}); it can be about numbers, dates and "
                 "categories"
             )
+
+
+def _absent(name: str, schema: Schema, names: Sequence[str], otherwise: str = "") -> str:
+    """That a name is no column of the table, and what may be meant."""
+    left_out = "; the real table has it, but it is not among the columns that are made" if name in schema.held else ""
+    return f"is no column of the synthetic table{left_out or nearest(name, names) or otherwise}"
 
 
 def _ordered(computed: Mapping[str, Rule]) -> tuple[Rule, ...]:

@@ -32,6 +32,7 @@ from sfumato.planner import best
 from sfumato.privacy.guarantees import Pure
 from sfumato.queries import Query, bind, count
 from sfumato.queries.encoding import encoded
+from sfumato.queries.query import CROSSED
 from sfumato.queries.rules import Rules
 from sfumato.randomness import seeded
 from sfumato.release.hidden import anywhere, total_variation
@@ -290,7 +291,7 @@ def _ends(query: Query, schema: Schema) -> tuple[float, float]:
         lattice = schema.lattice(query.column)
         most = (lattice.high_value - lattice.low_value) / 2  # half at either end
         return 0.0, most if query.kind == "std" else most**2
-    if query.kind in ("density", "items"):
+    if query.kind in ("density", "items") or (query.kind == "workload" and query.details.subject() == CROSSED):
         return 0.0, math.inf
     if query.kind == "sum" and query.column is not None:
         lattice = schema.lattice(query.column)
