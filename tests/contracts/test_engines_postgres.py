@@ -221,3 +221,12 @@ def test_what_the_role_may_not_read_is_refused_when_it_is_opened(made):
     with pytest.raises(SchemaError, match="may not read hidden; "):
         sf.read(table, schema={"hidden": sf.Integers(0, 9)}, dataset="odd")
     assert column_types(table) == {"x": "int32"}  # a draft is of what the role may read
+
+
+@pytest.mark.parametrize("kind", ["point", "json", "xml"])
+def test_identifiers_that_the_server_does_not_compare_are_refused_when_the_table_is_opened(made, kind):
+    """Whatever it holds: a question of it would fail after its charge."""
+    table = made(f"CREATE TABLE odd (person {kind}, x int)")
+    with pytest.raises(SchemaError, match=r"'person' identifies persons.*store one number or text"):
+        sf.read(table, schema={"x": sf.Integers(0, 9)}, dataset="odd", unit="person", rows=2)
+    assert answers(table, {"x": sf.Integers(0, 9)}, count()) == [[0]]

@@ -20,7 +20,8 @@ from sfumato.mechanisms.synthetic.keeping import imposed
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis
 from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
-from sfumato.queries import bind
+from sfumato.queries import bind, synthetic
+from sfumato.queries.mending import possible
 from sfumato.randomness import seeded
 from views import view_of
 
@@ -103,6 +104,25 @@ def test_no_valid_row_among_those_drawn_is_no_obstacle() -> None:
     rows = {name: np.zeros(50, dtype=np.int64) for name in ("a", "b")}
     made = imposed(rows, question.levels, question.rules, [], np.random.default_rng(1))
     assert (made["a"] + made["b"] == 12345).all()
+
+
+def test_what_stands_in_was_found_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Invented rows are drawn by one seed, column by column: in another order none might be found, and all be lost."""
+    drawn: list[list[str]] = []
+
+    def invented(rules: Any, columns: Any) -> Any:
+        drawn.append([column.name for column in columns])
+        return possible(rules, columns)
+
+    for module in (keeping, synthetic):
+        monkeypatch.setattr(module, "possible", invented)
+    monkeypatch.setattr(keeping, "mended", lambda rows, *_: (rows, np.zeros(50, dtype=bool)))
+    schema = sf.Schema({name: sf.Integers(0, 10_000, missing=0) for name in "bac"})
+    question: Any = bind(sf.synthetic(keep=["a + b == 12345", "c > 4", "a > 100"]), schema)
+    rows = {name: np.zeros(50, dtype=np.int64) for name in "cab"}
+    imposed(rows, question.levels, question.rules, [], np.random.default_rng(1))
+    before, after = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+    assert sorted(before) == sorted(after) == [["b", "a"], ["c"]]
 
 
 def start_and_end(count: int, chance: np.random.Generator) -> dict[str, Any]:

@@ -79,6 +79,8 @@ def plain(table: ir.Table, schema: Schema | None) -> ir.Table:
     held = {name: kind if name == unit else _kind(kind) for name, kind in kinds.items()}
     query = f"SELECT {', '.join(columns)} FROM {source} AS source"
     _must_be_granted(query, backend)
+    if unit is not None and unit in held:
+        _must_be_comparable(unit, query, backend)
     return ops.SQLQueryResult(query, ibis.schema(held), backend).to_expr()
 
 
@@ -104,6 +106,20 @@ def _must_be_granted(query: str, backend: Backend) -> None:
             pass
     raise SchemaError(
         "this role may not read the table; let its owner GRANT SELECT ON the table TO the role, and USAGE ON its schema"
+    )
+
+
+def _must_be_comparable(unit: str, query: str, backend: Backend) -> None:
+    """Refuse identifiers of a type whose values the server cannot tell apart, such as points."""
+    try:
+        with session(backend) as con, con.transaction():
+            con.execute(f"EXPLAIN SELECT DISTINCT {_name(unit).sql('postgres')} FROM ({query}) AS rows")
+        return
+    except Exception:
+        pass
+    raise SchemaError(
+        f"{unit!r} identifies persons and is of a type whose values PostgreSQL does not compare; store one number or "
+        "text for each person"
     )
 
 

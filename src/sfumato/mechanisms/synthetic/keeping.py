@@ -82,7 +82,7 @@ def _kept(
     found, kept = mended(rows, rules, names, chance)
     count = len(kept)
     if not kept.any():
-        stand_in = possible(rules, [columns[name].declared for name in names])
+        stand_in = possible(rules, [column.declared for column in columns.values() if column.name in names])
         chosen = chance.integers(len(stand_in[names[0]]), size=count)
         return {**rows, **{name: stand_in[name][chosen] for name in names}}
     pool = {name: held[kept] for name, held in found.items()}
