@@ -411,6 +411,19 @@ def test_a_column_in_two_far_halves_has_a_mean_though_no_row_lies_at_its_median(
         assert np.bincount(made[name], minlength=21)[[0, 20]] == pytest.approx(1000, abs=20)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_far_from_the_median_stay_where_they_are_more_than_noise_makes(seed):
+    """Grades whose median is as near to their mean as noise is: the mean would be met without the other grades."""
+    chance, size = np.random.default_rng(seed), 4000
+    grades = chance.choice([0, 4, 5, 6, 10], size, p=[0.25, 0.05, 0.4, 0.05, 0.25])
+    held = {"x": grades, "y": chance.permutation(grades), "z": chance.permutation(grades)}
+    question = bind(sf.synthetic(), sf.Schema(dict.fromkeys("xyz", sf.Integers(0, 10)), size=size))
+    mechanism = JoinedSynthesis.calibrate(question, sf.Pure(1.0), Fraction(5, 6))
+    made = mechanism.release(view_of(held), seeded(seed)).rows
+    for name in "xyz":
+        assert made[name].std() == pytest.approx(grades.std(), rel=0.2)  # of 3.6; the median alone has none
+
+
 @pytest.mark.parametrize("epsilon", [30.0, 300.0, 680.0])
 @pytest.mark.parametrize("good_for", ["smooth", "both"])
 def test_large_budgets_with_a_delta_are_planned_for_any_number_of_rows(epsilon, good_for):

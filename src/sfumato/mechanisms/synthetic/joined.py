@@ -224,23 +224,26 @@ class JoinedSynthesis(Answering):
         """The columns whose values lie so close that smooth queries hardly tell them apart, as they were counted.
 
         Noise of moments would move an income in bounds that are a thousand times too wide by more than it is.  Rows far
-        from all others are left out where the measured mean is nearer without them: noise of counts made them.  Missing
-        values lie in the middle of the bounds, so that noise in their number moves the mean as well.
+        from all others are left out where the measured mean is nearer without them: noise of counts made them, unless
+        they are more than that makes.  Missing values lie in the middle of the bounds, so that noise in their number
+        moves the mean as well.
         """
         points = plan.box(np.stack([drawn.rows[name] for name in self.numbers], axis=1))
         means, error = looked_at(plan, *moments, points)
         noise = dict(zip((column.name for column in self.columns), drawn.column_noise, strict=True))
+        levels = {column.name: column.valued for column in self.columns}
         found = {}
         for name, column, mean in zip(self.numbers, points.T, means, strict=True):
-            present = drawn.rows[name] >= 0
+            present, total = drawn.rows[name] >= 0, drawn.total or 1.0
             own, part = column[present], float(present.mean())
             if not own.size:
                 continue
             near = np.abs(own - np.median(own)) < FAR
             near |= not near.any()  # halves that lie far apart have their median between them
             off, least = (abs(mean - part * float(values.mean())) for values in (own, own[near]))
-            kept = near if least < off else np.full(own.size, True)
-            counted = UNSURE * (1 - part > 0) * noise[name] / (drawn.total or 1.0)
+            few = float((~near).mean()) <= HIDING * noise[name] * math.sqrt(levels[name]) / total
+            kept = near if few and least < off else np.full(own.size, True)
+            counted = UNSURE * (1 - part > 0) * noise[name] / total
             if float(own[kept].std()) < CLOSE and min(off, least) < HIDING * math.hypot(error, counted):
                 lost = drawn.rows[name][~present]
                 values, held = np.sort(np.concatenate([lost, drawn.rows[name][present][kept]])), made[name]
