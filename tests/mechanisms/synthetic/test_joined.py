@@ -424,6 +424,19 @@ def test_rows_far_from_the_median_stay_where_they_are_more_than_noise_makes(seed
         assert made[name].std() == pytest.approx(grades.std(), rel=0.2)  # of 3.6; the median alone has none
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_few_rows_at_both_ends_stay_where_each_end_shows(seed):
+    """One in ten at either end of a thousand steps, the rest in the middle, where the mean is without them, too."""
+    chance, size = np.random.default_rng(seed), 500
+    names, middle = "xyz", np.repeat([0, 500, 1000], [50, 400, 50])
+    held = {name: chance.permutation(middle) for name in names}
+    question = bind(sf.synthetic(), sf.Schema(dict.fromkeys(names, sf.Integers(0, 1000)), size=size))
+    mechanism = JoinedSynthesis.calibrate(question, sf.Concentrated(0.03), Fraction(1, 4))
+    made = mechanism.release(view_of(held), seeded(seed)).rows
+    for name in names:
+        assert made[name].std() == pytest.approx(middle.std(), rel=0.25)
+
+
 @pytest.mark.parametrize("epsilon", [30.0, 300.0, 680.0])
 @pytest.mark.parametrize("good_for", ["smooth", "both"])
 def test_large_budgets_with_a_delta_are_planned_for_any_number_of_rows(epsilon, good_for):

@@ -66,7 +66,8 @@ COUNTING = Fraction(1, 8)  # of the share counts the rows, where their number is
 LEAST = 2000  # rows of the model, so that there are some to choose from
 CLOSE = 0.02  # deviation of a column in the box below which its values are those that were counted,
 HIDING = 5.0  # unless its measured mean lies so many standard errors away: noise hid rows that lie far out
-FAR = 0.1  # from the median of such a column, in the box: values that noise may have made
+FAR = 0.1  # from the median of such a column, in the box: values that noise may have made,
+MADE = 6.0  # times the noise of the counts of so many levels, at most
 UNSURE = 2.0  # standard errors of a count: how far a model leaves the number of missing values off
 LEAST_SPREAD = 1e-6  # squared, of a column in the box
 AT_ONCE = 50_000  # rows that are weighted together
@@ -231,7 +232,7 @@ class JoinedSynthesis(Answering):
         points = plan.box(np.stack([drawn.rows[name] for name in self.numbers], axis=1))
         means, error = looked_at(plan, *moments, points)
         noise = dict(zip((column.name for column in self.columns), drawn.column_noise, strict=True))
-        levels = {column.name: column.valued for column in self.columns}
+        levels = {column.name: column.levels for column in self.columns}
         found = {}
         for name, column, mean in zip(self.numbers, points.T, means, strict=True):
             present, total = drawn.rows[name] >= 0, drawn.total or 1.0
@@ -241,7 +242,8 @@ class JoinedSynthesis(Answering):
             near = np.abs(own - np.median(own)) < FAR
             near |= not near.any()  # halves that lie far apart have their median between them
             off, least = (abs(mean - part * float(values.mean())) for values in (own, own[near]))
-            few = float((~near).mean()) <= HIDING * noise[name] * math.sqrt(levels[name]) / total
+            away = len(np.unique(levels[name](drawn.rows[name][present][~near])))
+            few = part * float((~near).mean()) <= MADE * noise[name] * math.sqrt(away) / total
             kept = near if few and least < off else np.full(own.size, True)
             counted = UNSURE * (1 - part > 0) * noise[name] / total
             if float(own[kept].std()) < CLOSE and min(off, least) < HIDING * math.hypot(error, counted):
