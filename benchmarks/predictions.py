@@ -59,6 +59,10 @@ RUNS = [  # every run on judged tables: by class, the share covered and the medi
     ".976 (1.9), measured .982 (1.3), others .952 (1.3), answers .966; columns at .3, 1 and 3: eu_lfs_fr_50k .92 1 1 "
     "(2.4, 1.8, 2.0), pums_fulton .94 .94 1 (1.7, 3.2, 2.3), cps_earnings 1 1 1 (2.0, 2.1, 2.2), california_housing "
     "1 1 1 (1.4, 1.2, 1.2)",
+    "2026-11-19, all again, since rows far from the others are left out only where noise makes as many: columns .921 "
+    "(1.9), measured .970 (1.3), others .937 (1.4), answers .983; columns at .3, 1 and 3: eu_lfs_fr_50k .75 .92 .92 "
+    "(1.7, 2.4, 1.9), pums_fulton .81 1 1 (2.2, 2.6, 5.9), cps_earnings .8 1 1 (2.3, 2.0, 2.2), california_housing "
+    ".89 1 1 (1.3, 1.2, 1.2)",
 ]
 EPSILONS = (0.3, 1.0, 3.0)
 COVERED, OVERSTATED = (0.90, 0.99), 2.5

@@ -68,7 +68,7 @@ def measured(seeds: int) -> Iterator[Figure]:
         found = [errors(seed, rows, spend, adjacency) for seed in range(seeds)]
         kind = type(adjacency).__name__
         for key, limit in LIMITS.items():
-            worst = max(each[key] for each in found)
+            worst = float(max(each[key] for each in found))
             words = f"incomes in 0 to 1e8, {rows:,} rows, {spend}, {kind}: {key} off by, worst of {seeds}"
             yield Figure(words, round(worst, 4), f"<= {limit:g}", worst <= limit)
 
