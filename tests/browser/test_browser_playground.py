@@ -29,6 +29,15 @@ def facts(page):
     return [number(text) for text in page.locator(".facts .big").all_inner_texts()]
 
 
+def until(page, holds):
+    """Wait for what a change brings: on a busy machine answers to earlier ones come in between."""
+    for _ in range(300):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    assert holds()
+
+
 def interval(page):
     """The width of the interval that is shown."""
     facts(page)
@@ -46,17 +55,14 @@ def test_sliders_show_what_epsilon_bounds_and_people_do(place, tabs, pictured):
     expect(page.get_by_text("no answer is more than 1.29 times as likely")).to_be_visible()  # exp(0.25), rounded up
     pictured(page, "playground")
     wide = interval(page)
-    with page.expect_response("**/playground/presence"):
-        slide(page, "Epsilon", 60)  # four times as much
-    assert interval(page) < wide / 3
+    slide(page, "Epsilon", 60)  # four times as much
+    until(page, lambda: interval(page) < wide / 3)
     assert facts(page)[0] == truth
-    with page.expect_response("**/playground/presence"):
-        slide(page, "Upper bound of salaries", -14)
-    cut = page.locator(".facts div").first.inner_text()
-    assert number(cut.split("clipping")[1]) > 10  # percent of salaries above 60,000
-    with page.expect_response("**/playground/presence"):
-        slide(page, "People", 60)
-    assert facts(page)[0] != truth  # others are asked as well
+    slide(page, "Upper bound of salaries", -14)
+    cut = page.locator(".facts div").first
+    until(page, lambda: number(cut.inner_text().split("clipping")[1]) > 10)  # percent of salaries above 60,000
+    slide(page, "People", 60)
+    until(page, lambda: facts(page)[0] != truth)  # others are asked as well
     page.get_by_label("Question").select_option("ages")
     expect(page.get_by_role("heading", name="presence changes")).to_be_hidden()
     expect(page.get_by_role("slider", name="Upper bound of salaries")).to_be_hidden()
@@ -84,10 +90,9 @@ def test_what_is_claimed_is_rounded_to_the_safe_side(place, tabs):
 def test_another_draw_is_another_answer(place, tabs):
     page = tabs(place[0])
     before = facts(page)
-    with page.expect_response("**/playground/presence"):
-        page.get_by_role("button", name="Draw again").click()
-    after = facts(page)
-    assert (after[0], after[1] != before[1]) == (before[0], True)
+    page.get_by_role("button", name="Draw again").click()
+    until(page, lambda: facts(page)[1] != before[1])
+    assert facts(page)[0] == before[0]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (360, "light")])
