@@ -93,7 +93,25 @@ def _must_be_readable(refused: list[str]) -> None:
 
 
 def _must_be_granted(query: str, backend: Backend) -> None:
-    """Refuse what the role may not read: the server compares rights where it plans, and a charge must not come first.
+    """Refuse what the role may not read: a charge must not come first."""
+    if not _planned(query, backend):
+        raise SchemaError(
+            "this role may not read the table; let its owner GRANT SELECT ON the table TO the role, and USAGE ON its "
+            "schema"
+        )
+
+
+def _must_be_comparable(unit: str, query: str, backend: Backend) -> None:
+    """Refuse identifiers of a type whose values the server cannot tell apart, such as points."""
+    if not _planned(f"SELECT DISTINCT {_name(unit).sql('postgres')} FROM ({query}) AS rows", backend):
+        raise SchemaError(
+            f"{unit!r} identifies persons and is of a type whose values PostgreSQL does not compare; store one number "
+            "or text for each person"
+        )
+
+
+def _planned(query: str, backend: Backend) -> bool:
+    """Whether the server can run the query: it looks at rights and types where it plans, before any row is read.
 
     The server's own message is not the context of ours.
     """
@@ -101,26 +119,9 @@ def _must_be_granted(query: str, backend: Backend) -> None:
         try:
             with con.transaction():
                 con.execute(f"EXPLAIN {query}")
-            return
+            return True
         except Exception:
-            pass
-    raise SchemaError(
-        "this role may not read the table; let its owner GRANT SELECT ON the table TO the role, and USAGE ON its schema"
-    )
-
-
-def _must_be_comparable(unit: str, query: str, backend: Backend) -> None:
-    """Refuse identifiers of a type whose values the server cannot tell apart, such as points."""
-    try:
-        with session(backend) as con, con.transaction():
-            con.execute(f"EXPLAIN SELECT DISTINCT {_name(unit).sql('postgres')} FROM ({query}) AS rows")
-        return
-    except Exception:
-        pass
-    raise SchemaError(
-        f"{unit!r} identifies persons and is of a type whose values PostgreSQL does not compare; store one number or "
-        "text for each person"
-    )
+            return False
 
 
 def _declared(schema: Schema) -> dict[str, None]:
