@@ -2,4 +2,4 @@
 
 __all__ = ["VERSION"]
 
-VERSION = "1.0.0rc1"
+VERSION = "1.0.0rc2"
