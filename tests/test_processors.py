@@ -4,6 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from sfumato.processors import alone
 
 # In a process of its own, which may have two threads: those of the tests have one.
 BEGIN = """
@@ -63,3 +69,19 @@ def test_the_setting_is_put_back(tmp_path: Path) -> None:
 
 def test_releases_are_made_on_one_thread(tmp_path: Path) -> None:
     held(RELEASE, tmp_path)
+
+
+def test_libraries_are_looked_for_again_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches, original = [], ThreadpoolController._load_libraries
+
+    def search(controller: ThreadpoolController) -> None:
+        searches.append(controller)
+        original(controller)
+
+    monkeypatch.setattr(ThreadpoolController, "_load_libraries", search)
+    for number in (1, 2):
+        monkeypatch.setitem(sys.modules, f"imported_meanwhile_{number}", ModuleType("imported"))
+        for _ in range(3):
+            with alone():
+                pass
+        assert len(searches) == number

@@ -98,7 +98,7 @@ def _totals(statistic: Aggregation, schema: Schema, rows: ir.Table, narrow: bool
     for i, measure in enumerate(statistic.measures):
         summand = _summand(measure, schema, rows)
         if summand is None:
-            totals[f"sum{i}_0"] = rows.count(where=_counted(measure, schema, rows))
+            totals[f"sum{i}_0"] = _count_present(measure, schema, rows)
             continue
         if summand.type().is_floating():
             totals[f"sum{i}_0"] = summand.sum()
@@ -119,6 +119,13 @@ def _summand(measure: Measure, schema: Schema, rows: ir.Table) -> ir.Column | No
     product = reduce(operator.mul, powers)
     counted = None if measure.is_plain else _counted(measure, schema, rows)
     return product if counted is None else ibis.ifelse(counted, product, ibis.null("int64"))
+
+
+def _count_present(measure: Measure, schema: Schema, rows: ir.Table) -> ir.Scalar:
+    """Count the rows that count; of one column alone without a test of every row, which is a tenth of an answer."""
+    if measure.is_plain and measure.column is not None:
+        return rows[held(measure.column)].count()
+    return rows.count(where=_counted(measure, schema, rows))
 
 
 def _counted(measure: Measure, schema: Schema, rows: ir.Table) -> ir.BooleanColumn | None:
@@ -249,8 +256,8 @@ def _numbered(answer: ir.Table, column: str, labels: tuple[Label, ...]) -> ir.Ta
         known = positioned(answer, {"position": (column, labels)})
         return known.mutate(**{column: known["position"]}).drop("position")
     table = lookup(labels)
-    joined = answer.join(table, answer[column] == table["label"])
-    return joined.mutate(**{column: joined["position"]}).drop("label", "position")
+    kept = {name: answer[name] for name in answer.columns}
+    return answer.join(table, answer[column] == table["label"]).select(**{**kept, column: table["position"]})
 
 
 def _binned(answer: ir.Table, column: str) -> ir.Table:
