@@ -7,7 +7,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import permutations
@@ -34,6 +33,7 @@ from sfumato.server.local.alone import application
 from sfumato.server.local.relaying import relaying
 from sfumato.server.local.terms import Terms
 from statistical import ALPHA
+from waiting import wait_until
 
 LABELS = ["cat", "dog", "fish"]
 
@@ -441,8 +441,7 @@ def test_batches_that_cannot_be_delivered_are_kept_and_delivered_later(tmp_path,
         assert {posted(url, Client(pets).report("dog"))[0] for _ in range(7)} == {200}
         assert len(relay.outgoing()) == 1
         place.mkdir()
-        while relay.outgoing():
-            time.sleep(0.01)
+        wait_until(lambda: not relay.outgoing())
     assert len(list(place.iterdir())) == 1
     assert capfd.readouterr().err.count("batches are kept") == 1  # said once, not at every attempt
 
