@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from rotation import SEED, choose_part, find_seed, read_seconds
 from seeding import FRESH, keyed
@@ -52,8 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
     wanted = os.environ.get(FRESH)
     examples = 40 if wanted is None else 100  # the same ones at each run, or fresh ones, of which more tell more
     settings.register_profile(
-        "sfumato", derandomize=wanted is None, database=None, deadline=None, max_examples=examples
-    )
+        "sfumato", derandomize=wanted is None, database=None, deadline=None, max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],  # it judges by a clock
+    )  # fmt: skip
     settings.load_profile("sfumato")
     if wanted is None:
         return

@@ -32,7 +32,7 @@ def hosted(application, host="127.0.0.1", proxy=None, certificate=None) -> Itera
 def asked(url, method="GET", body=None, headers=None):
     """Status, headers and text of one request."""
     parts = urlsplit(url)
-    line = http.client.HTTPConnection(parts.netloc, timeout=30)
+    line = http.client.HTTPConnection(parts.netloc, timeout=300)
     try:
         with contextlib.suppress(BrokenPipeError):  # refused before all was sent: the answer is there
             line.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), body, headers or {})

@@ -14,7 +14,7 @@ from sfumato.plans import read_plan
 from sfumato.server.app import created
 from sfumato.server.connections import bound, server_of
 from sfumato.server.hands import Hands
-from waiting import wait_until
+from waiting import LIMIT, wait_until
 
 PLAN = """
 format = "sfumato-plan/2"
@@ -92,10 +92,10 @@ class House:
 
     def __exit__(self, *_) -> None:
         self.server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(LIMIT)
         self._socket.close()
 
     def client(self, name: str | None = None, **options) -> httpx.Client:
         """A client with somebody's token."""
         headers = {} if name is None else {"Authorization": f"Bearer {self.tokens[name]}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=60, **options)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=300, **options)

@@ -118,7 +118,7 @@ def running(folder: Path, *arguments: str):
             yield _address(process, place)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
+            process.wait(timeout=300)
 
 
 def _address(process: subprocess.Popen, log: Path) -> str:

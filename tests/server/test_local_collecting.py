@@ -340,7 +340,7 @@ def commanded(place, *options):
 
 def stopped(process):
     process.send_signal(signal.SIGTERM)
-    said, errors = process.communicate(timeout=60)
+    said, errors = process.communicate(timeout=300)
     assert (said, errors, process.returncode) == ("", "", 0)
 
 
@@ -387,7 +387,7 @@ def test_datasets_and_collections_stand_beside_each_other_in_several_processes(t
     assert "connect-src 'self'" in headers["content-security-policy"]
     assert asked(f"{url}/api/v1/me")[0] == 401
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert Collector(pets, tmp_path / "pets.journal").state.reports == 40
 
 
@@ -397,6 +397,6 @@ def test_datasets_and_collections_stand_beside_each_other_in_several_processes(t
 def test_a_service_that_cannot_be_is_told(tmp_path, options):
     declared(tmp_path)
     command = [sys.executable, "-m", "sfumato.cli", "serve", *options]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode != 0, done.stdout) == (True, "")
     assert "Traceback" not in done.stderr
