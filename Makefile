@@ -3,19 +3,43 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
-APT    := apt-get -o DPkg::Lock::Timeout=600  # two targets may install at once
+PART   ?= 240  # processor seconds of the heavy tests that `make test-heavy-part` takes
+APT    := DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600  # two targets may install at once
+INSTALL = $(BIN)/pip install --quiet --constraint constraints.txt --editable
+EXTRAS := spark postgres browser fuzz docs
 export PYTHONDONTWRITEBYTECODE =  # compiled modules are kept: tests and demo start hundreds of processes
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fresh test-heavy test-spark test-postgres test-node test-browser test-fuzz test-client check format audit bench experiments docs dist sbom gallery clean
+.PHONY: help environment packages demo test test-fresh test-heavy test-heavy-part test-spark test-postgres test-node test-browser test-fuzz test-client check format audit bench experiments docs dist sbom gallery clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check]"
+	$(INSTALL) ".[test,check]"
 	@touch $@
+
+$(VENV)/.with-%: $(VENV)/.ready
+	$(INSTALL) ".[test,check,$*]"
+	@touch $@
+
+# The package that brings a command, if the command is missing; and how it is installed.
+COMMA := ,
+lacking = command -v $(1) >/dev/null 2>&1 || echo $(2)
+bring = echo installing $(1); $(APT) update && $(APT) install -y --no-install-recommends $(1) >/dev/null
+installed = test -z "$$($(lacking))" || ($(call bring,$(2)))
+
+environment: pyproject.toml constraints.txt  ## The environment of all targets at once, so that they may run side by side
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) ".[test,check,$(subst $() ,$(COMMA),$(EXTRAS))]"
+	@touch $(VENV)/.ready
+	@touch $(EXTRAS:%=$(VENV)/.with-%)
+
+packages:  ## Java 17, PostgreSQL, Node and Chromium, those that are missing
+	@missing="$$($(call lacking,java,openjdk-17-jre-headless); $(call lacking,/usr/lib/postgresql/*/bin/initdb,postgresql); \
+		$(call lacking,node,nodejs); $(call lacking,chromium,chromium fonts-liberation))"; \
+	test -z "$$missing" || ($(call bring,$$missing))
 
 demo: $(VENV)/.ready  ## Statistics, a curve, a synthetic table, a local collection, an audit; every picture in demo/index.html
 	$(BIN)/python examples/people.py demo
@@ -35,27 +59,26 @@ test-fresh: $(VENV)/.ready  ## The same tests with fresh seeds and examples
 test-heavy: $(VENV)/.ready  ## Tests that take minutes each
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node and not browser and not fuzz" -o faulthandler_timeout=1800
 
-test-spark: $(VENV)/.ready  ## The engine contract on Spark (installs Java 17 if there is none)
-	@command -v java >/dev/null || ($(APT) update -q && $(APT) install -q -y openjdk-17-jre-headless)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,spark]"
+test-heavy-part: $(VENV)/.ready  ## Some of those, other ones for each commit (SFUMATO_PART=SEED repeats a run; PART=SECONDS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "heavy and not spark and not postgres and not node and not browser and not fuzz" -o faulthandler_timeout=1800 --part $(PART)
+
+test-spark: $(VENV)/.with-spark  ## The engine contract on Spark (installs Java 17 if there is none)
+	@$(call installed,java,openjdk-17-jre-headless)
 	$(BIN)/pytest -m spark tests/contracts
 
-test-postgres: $(VENV)/.ready  ## The engine contract on PostgreSQL (installs the server if there is none, and starts one of its own)
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || ($(APT) update -q && $(APT) install -q -y postgresql)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,postgres]"
+test-postgres: $(VENV)/.with-postgres  ## The engine contract on PostgreSQL (installs the server if there is none, and starts one of its own)
+	@$(call installed,/usr/lib/postgresql/*/bin/initdb,postgresql)
 	$(BIN)/python tests/serving.py $(BIN)/pytest -m postgres tests/contracts
 
 test-node: $(VENV)/.ready  ## The JavaScript client against the Python one (installs Node if there is none)
-	@command -v node >/dev/null || ($(APT) update -q && $(APT) install -q -y nodejs)
+	@$(call installed,node,nodejs)
 	$(BIN)/pytest -m node tests/node
 
-test-browser: $(VENV)/.ready  ## Pages in Debian's Chromium (installs it if there is none)
-	@command -v chromium >/dev/null || ($(APT) update -q && $(APT) install -q -y chromium)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,browser]"
+test-browser: $(VENV)/.with-browser  ## Pages in Debian's Chromium (installs it if there is none)
+	@$(call installed,chromium,chromium fonts-liberation)
 	$(BIN)/pytest -m browser tests/browser
 
-test-fuzz: $(VENV)/.ready  ## The service under requests made from its own OpenAPI document, a few minutes
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,fuzz]"
+test-fuzz: $(VENV)/.with-fuzz  ## The service under requests made from its own OpenAPI document, a few minutes
 	$(BIN)/pytest -m fuzz tests/fuzzing
 
 test-client:  ## The client's own wheel, in an environment that has numpy and nothing else
@@ -99,8 +122,7 @@ experiments: $(VENV)/.ready  ## Every table and figure of the five source docume
 	$(BIN)/python website/results.py
 	$(if $(DRAWN),$(BIN)/python website/pictures.py $(DRAWN))
 
-docs: $(VENV)/.ready  ## The documentation as a site that needs no network (build/site/index.html), every link followed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,check,docs]"
+docs: $(VENV)/.with-docs  ## The documentation as a site that needs no network (build/site/index.html), every link followed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	$(BIN)/python website/check.py docs build/site
 

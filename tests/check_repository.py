@@ -9,6 +9,8 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+from clocks import find_clocks
+
 ROOT = Path(__file__).parent.parent
 INSTALLING = ("constraints.txt", "pyproject.toml", "Makefile", ".ci/run")  # packages come by name, never by address
 SYSTEMS = ("spark", "postgres", "node", "browser", "fuzz")  # marks of tests that need what their own target installs
@@ -45,6 +47,8 @@ def problems() -> list[str]:
             found.append(f"{name} holds both sides of a conflict: it was merged by half")
         if name in INSTALLING and re.search(r"index-url|https?://", text):
             found.append(f"{name} holds a download address")
+        if re.fullmatch(r"tests/.*[.]py", name) and name != "tests/waiting.py":
+            found += [f"{name}:{line} {what}: see tests/clocks.py" for line, what in find_clocks(text)]
         if name.startswith("src/") and text.count("\n") > 450:
             found.append(f"{name} has more than 450 lines: it is two files")
     return found

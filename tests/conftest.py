@@ -7,7 +7,7 @@ true keys.  Audits
 end after seconds of the processor, not of the clock, so that a busy machine finds what an idle one does.  What
 collection has imported stays for good, so the collector of garbage does not walk through it again: that took a twelfth
 of the time.  Tests that `long.txt` names take more than about a second each (`durations.py` writes it from a run), and
-run with the heavy ones.
+run with the heavy ones.  `--part SECONDS` takes some of what is selected, others for each commit (`rotation.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+from rotation import SEED, choose_part, find_seed, read_seconds
 from seeding import FRESH, keyed
 from sfumato.randomness import SeededRng
 
@@ -38,14 +39,22 @@ LONG = frozenset(Path(__file__).with_name("long.txt").read_text().splitlines())
 collect_ignore_glob = ["*conftest.py"]  # they hold no doctests, and share a name
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer to run a part of what is selected."""
+    parser.addoption("--part", type=float, metavar="SECONDS", help="run what fits into these processor seconds")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Move every seed by the offset; `SFUMATO_FRESH_SEEDS=1` draws one, another number repeats a run."""
+    if config.getoption("part") is not None:
+        os.environ[SEED] = find_seed()  # workers inherit it
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers inherit it: threads of theirs wait for one another's cores
     wanted = os.environ.get(FRESH)
     examples = 40 if wanted is None else 100  # the same ones at each run, or fresh ones, of which more tell more
     settings.register_profile(
-        "sfumato", derandomize=wanted is None, database=None, deadline=None, max_examples=examples
-    )
+        "sfumato", derandomize=wanted is None, database=None, deadline=None, max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],  # it judges by a clock
+    )  # fmt: skip
     settings.load_profile("sfumato")
     if wanted is None:
         return
@@ -64,12 +73,18 @@ def pytest_collection(session: pytest.Session) -> None:
     gc.disable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests are heavy ones; this comes before those are deselected."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark long tests as heavy before those are deselected; take a part of what is left."""
     for item in items:
         if item.nodeid in LONG:
             item.add_marker(pytest.mark.heavy)
+    yield
+    budget = config.getoption("part")
+    if budget is not None:
+        part = choose_part([item.nodeid for item in items], read_seconds(), budget, os.environ[SEED])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in part])
+        items[:] = [item for item in items if item.nodeid in part]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -86,10 +101,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     gc.unfreeze()
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """How to repeat a run with fresh seeds."""
-    wanted = os.environ.get(FRESH)
-    return None if wanted is None else f"seeds moved by {wanted}; repeat with {FRESH}={wanted}"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how to repeat a run with fresh seeds, or of a part, also where pytest is told to be quiet."""
+    for name, what in ((FRESH, "seeds are moved"), (SEED, "a part was run")):
+        if name in os.environ:
+            terminalreporter.write_line(f"{what}; repeat with {name}={os.environ[name]}")
 
 
 @pytest.hookimpl(wrapper=True)

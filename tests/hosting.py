@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import http.client
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from sfumato.server.connections import bound, server_of
+from waiting import wait_until
 
 
 @contextmanager
@@ -21,8 +21,7 @@ def hosted(application, host="127.0.0.1", proxy=None, certificate=None) -> Itera
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
-        while not server.started:
-            time.sleep(0.01)
+        wait_until(lambda: server.started)
         yield f"http{'' if certificate is None else 's'}://{host}:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
@@ -33,7 +32,7 @@ def hosted(application, host="127.0.0.1", proxy=None, certificate=None) -> Itera
 def asked(url, method="GET", body=None, headers=None):
     """Status, headers and text of one request."""
     parts = urlsplit(url)
-    line = http.client.HTTPConnection(parts.netloc, timeout=30)
+    line = http.client.HTTPConnection(parts.netloc, timeout=300)
     try:
         with contextlib.suppress(BrokenPipeError):  # refused before all was sent: the answer is there
             line.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), body, headers or {})

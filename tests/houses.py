@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 import threading
-import time
 
 import httpx
 import numpy as np
@@ -15,6 +14,7 @@ from sfumato.plans import read_plan
 from sfumato.server.app import created
 from sfumato.server.connections import bound, server_of
 from sfumato.server.hands import Hands
+from waiting import LIMIT, wait_until
 
 PLAN = """
 format = "sfumato-plan/2"
@@ -87,16 +87,15 @@ class House:
         self.server = server_of(self.app)
         self._thread = threading.Thread(target=self.server.run, args=([self._socket],), daemon=True)
         self._thread.start()
-        while not self.server.started:
-            time.sleep(0.005)
+        wait_until(lambda: self.server.started)
         return self
 
     def __exit__(self, *_) -> None:
         self.server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(LIMIT)
         self._socket.close()
 
     def client(self, name: str | None = None, **options) -> httpx.Client:
         """A client with somebody's token."""
         headers = {} if name is None else {"Authorization": f"Bearer {self.tokens[name]}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=60, **options)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=300, **options)

@@ -1,13 +1,13 @@
 """Compilation that is put off: several threads may come to it at once."""
 
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
 from sfumato import deferred
+from waiting import let_pass
 
 SOURCE = """
 def inner(x):
@@ -23,7 +23,7 @@ def slow_compiler(monkeypatch):
 
     def njit(**options):
         def made(plain):
-            time.sleep(0.02)
+            let_pass(0.02)
 
             def call(x):
                 held = plain.__globals__.get("found")
@@ -48,7 +48,7 @@ def test_threads_that_meet_at_the_first_call_find_functions_that_are_wholly_made
     others = [deferred.njit()(names["inner"]) for _ in range(3)]  # between what is made first and what is made last
 
     def late(wait):
-        time.sleep(wait / 100)
+        let_pass(wait / 100)
         return outer(wait)
 
     with ThreadPoolExecutor(8) as pool:

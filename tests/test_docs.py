@@ -114,15 +114,30 @@ def _anchors(text: str) -> set[str]:
     return spelled | set(re.findall(r'<a id="([^"]+)"', prose))
 
 
-@pytest.mark.parametrize("page", sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")]), ids=lambda p: p.name)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    for target, anchor in LINK.findall(page.read_text()):
+def find_broken_links(page: Path, text: str) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    broken = []
+    for target, anchor in LINK.findall(text):
         led = (page.parent / target).resolve() if target else page
-        generated = led.parent == ROOT / "docs" / "reference"  # pages written from docstrings, when the site is made
-        assert led.exists() or generated, f"{page.name} links to {target}"
-        assert not anchor or generated or anchor in _anchors(led.read_text()), (
-            f"{page.name}: no #{anchor} in {led.name}"
-        )
+        if led.parent == ROOT / "docs" / "reference":  # pages written from docstrings, when the site is made
+            continue
+        if not led.exists():
+            broken.append(f"{page.name} links to {target}")
+        elif anchor and anchor not in _anchors(text if led == page else led.read_text()):
+            broken.append(f"{page.name}: no #{anchor} in {led.name}")
+    return broken
+
+
+def test_every_link_leads_somewhere() -> None:
+    pages = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+    assert len(pages) > 50
+    assert [line for page in pages for line in find_broken_links(page, page.read_text())] == []
+
+
+def test_a_broken_link_is_noticed() -> None:
+    page = ROOT / "docs" / "limits.md"
+    assert find_broken_links(page, "# Here\n[a](#here) [b](glossary.md) [c](https://x.y)") == []
+    assert len(find_broken_links(page, "# Here\n[a](#there) [b](none.md) [c](glossary.md#none)")) == 3
 
 
 # the site: `make docs` builds it, and follows what only generated pages hold

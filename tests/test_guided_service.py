@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -22,13 +23,16 @@ ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def ports(count: int) -> list[int]:
-    """Ports that are free now."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    found = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return found
+def find_ports(count: int) -> list[int]:
+    """Return ports that are free, below those that the system gives to whoever asks for any."""
+    found: list[int] = []
+    start = 20_000 + os.getpid() % 12_000
+    for port in range(start, start + 500):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise AssertionError("no port is free")
 
 
 def walked(text: str, place: Path, *named: int) -> str:
@@ -36,11 +40,16 @@ def walked(text: str, place: Path, *named: int) -> str:
     script = "\n".join(
         ["set -euo pipefail", "set -m", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", *BLOCK.findall(text)]
     )
-    for port, free in zip(named, ports(len(named)), strict=True):
+    for port, free in zip(named, find_ports(len(named)), strict=True):
         script = script.replace(str(port), str(free))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script], cwd=place, capture_output=True, text=True, timeout=240, env={**os.environ, "PATH": path}
+        ["bash", "-c", script],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        env={**os.environ, "PATH": path},
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout

@@ -12,8 +12,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from check_repository import CONFLICT
 
 ROOT = Path(__file__).parent.parent
@@ -192,35 +190,58 @@ def known_keys() -> set[str]:
     return {key for path in files for key in re.findall(r"^@\w+\{(\w+),", path.read_text(), re.MULTILINE)}
 
 
-every = pytest.mark.parametrize(("module", "proof"), proven().items(), ids=[path.stem for path in proven().values()])
-
-
-@every
-def test_a_claim_has_a_proof_that_fits_its_code(module, proof):
-    assert proof.is_file(), f"{module.name} has no proof; write {proof.name}"
+def differ_from_proof(module: Path, proof: Path) -> str | None:
+    """Say what to do where a module's own note is missing or older than its code."""
+    now = fingerprint(module)
     first = FIRST_LINE.match(proof.read_text().splitlines()[0])
-    assert first, f"the first line of {proof.name} must be `# what it proves (fingerprint {fingerprint(module)})`"
-    assert first["print"] == fingerprint(module), (
-        f"{module.name} changed since {proof.name} was read; read it again, then write {fingerprint(module)}"
-    )
+    if first is None:
+        return f"the first line of {proof.name} must be `# what it proves (fingerprint {now})`"
+    if first["print"] != now:
+        return f"{module.name} changed since {proof.name} was read; read it again, then write {now}"
+    return None
 
 
-watched = claiming() | moving()
+def test_a_claim_has_a_proof_that_fits_its_code():
+    assert len(proven()) > 20
+    wrong = [line for module, proof in proven().items() if (line := differ_from_proof(module, proof))]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize(("module", "note"), watched.items(), ids=[str(path.relative_to(SOURCE)) for path in watched])
-def test_whatever_states_a_guarantee_or_a_move_is_watched_by_a_note(module, note):
-    assert note.is_file(), f"{module.name} states a guarantee or a move; name its proof in its docstring, and write it"
-    prints = {found["path"]: found["print"] for found in WATCHED.finditer(note.read_text())}
+def differ_from_note(module: Path, note: Path) -> str | None:
+    """Say what to do where the note that watches a module is missing or older than its code."""
     home, now = str(module.relative_to(SOURCE)), watched_print(module)
-    assert prints.get(home) == now, (
-        f"{home} changed since {note.name} was read; read the note again, then write `- `{home}` (fingerprint {now})` "
-        "under its heading Watched"
-    )
+    if not note.is_file():
+        return f"{home} states a guarantee or a move; name its proof in its docstring, and write it"
+    prints = {found["path"]: found["print"] for found in WATCHED.finditer(note.read_text())}
+    if prints.get(home) != now:
+        return (
+            f"{home} changed since {note.name} was read; read the note again, then write "
+            f"`- `{home}` (fingerprint {now})` under its heading Watched"
+        )
+    return None
+
+
+def test_whatever_states_a_guarantee_or_a_move_is_watched_by_a_note():
+    watched = claiming() | moving()
+    wrong = [line for module, note in watched.items() if (line := differ_from_note(module, note))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_note_that_is_older_than_its_code_is_noticed(tmp_path):
+    module, proof = next(iter(proven().items()))
+    old = tmp_path / "old.md"
+    old.write_text(f"# What it proves (fingerprint {'0' * 16})\n")
+    assert "read it again" in (differ_from_proof(module, old) or "")
+    assert "must be" in (differ_from_proof(module, DOCS / "limits.md") or "")
+    assert differ_from_proof(module, proof) is None
+    module, note = next(iter(claiming().items()))
+    assert "read the note again" in (differ_from_note(module, old) or "")
+    assert "write it" in (differ_from_note(module, tmp_path / "none.md") or "")
+    assert differ_from_note(module, note) is None
 
 
 def test_no_note_watches_what_is_gone():
-    known = {str(path.relative_to(SOURCE)) for path in watched}
+    known = {str(path.relative_to(SOURCE)) for path in claiming() | moving()}
     for note in DOCS.glob("proofs/*.md"):
         assert {found["path"] for found in WATCHED.finditer(note.read_text())} <= known, note.name
     assert all((SOURCE / path).is_file() for path in HANDED_ON)
@@ -242,11 +263,11 @@ class Form(Protocol):
     assert len(moving()) > 12
 
 
-@every
-def test_a_proof_states_its_hypotheses_and_argument(module, proof):
-    text = proof.read_text()
-    for heading in ("## Hypotheses the code checks", "## Hypotheses the caller brings", "## Claim", "## Argument"):
-        assert heading in text, f"{proof.name} lacks the section {heading!r}"
+def test_a_proof_states_its_hypotheses_and_argument():
+    headings = ("## Hypotheses the code checks", "## Hypotheses the caller brings", "## Claim", "## Argument")
+    proofs = proven().values()
+    lacking = [(proof.name, heading) for proof in proofs for heading in headings if heading not in proof.read_text()]
+    assert lacking == []
 
 
 def headline(text: str) -> str | None:

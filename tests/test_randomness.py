@@ -259,5 +259,5 @@ print(len(set(seen)) == len(seen))
 
 
 def test_a_signal_handler_may_draw_while_its_thread_draws():
-    done = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "True\n", done.stderr

@@ -9,8 +9,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "sfumato"
 NAMED = re.compile(r"(?<![\w/.-])((?:[\w-]+/)+[\w-]+\.(?:py|md|bib|json))\b")
@@ -94,9 +92,10 @@ def _is_sentence(node: ast.AST) -> bool:
     )
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_program_reads_our_own_sentences_back(path):
-    assert read_back(ast.parse(path.read_text())) == []
+def test_no_program_reads_our_own_sentences_back():
+    places = {str(path.relative_to(SOURCE)): read_back(ast.parse(path.read_text())) for path in SOURCE.rglob("*.py")}
+    assert len(places) > 100
+    assert {place: lines for place, lines in places.items() if lines} == {}
 
 
 def test_a_sentence_that_is_taken_apart_is_noticed():

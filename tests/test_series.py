@@ -200,7 +200,7 @@ def test_what_could_not_be_stored_is_stored_when_asked_again(tmp_path):
 
 def test_two_publishers_pay_once_and_show_one_noise(tmp_path):
     """Both find nothing and begin together: the ledger lets one announce, and one draw each month."""
-    little, gate = sf.Pure(0.5), threading.Barrier(2, timeout=60)
+    little, gate = sf.Pure(0.5), threading.Barrier(2, timeout=300)
     sessions = [opened(month, tmp_path, budget=little) for month in MONTHS[1:3]]
 
     def published(session):

@@ -494,7 +494,7 @@ def test_ones_own_mechanism_is_refused_before_the_charge_where_it_could_not_be_r
 
 def test_of_two_publishers_at_once_the_second_finds_what_the_first_has_paid_for(tmp_path):
     rows = pa.table({"x": list(range(50))})
-    gate, spend = threading.Barrier(3, timeout=60), sf.Pure(0.25)
+    gate, spend = threading.Barrier(3, timeout=300), sf.Pure(0.25)
 
     def published(_):
         table = sf.read(rows, schema={"x": sf.Integers(0, 50)}, dataset="d")

@@ -30,10 +30,12 @@ def tabs(chromium):
     contexts, wrong = [], []
 
     def opened(address, width=1280, height=900, scheme="light", expected=()):
-        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+        )
         contexts.append(context)
         page, own = context.new_page(), urlsplit(address).netloc
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)
         page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
         page.on("console", lambda line: _noted(line, expected, wrong))
         page.on("request", lambda request: _local(request, own, wrong))
@@ -69,7 +71,6 @@ def pictured():
     PICTURES.mkdir(parents=True, exist_ok=True)
 
     def kept(page, name, **how):
-        page.wait_for_timeout(400)  # transitions
-        page.screenshot(path=PICTURES / f"{name}.png", **how)
+        page.screenshot(path=PICTURES / f"{name}.png", animations="disabled", **how)
 
     return kept

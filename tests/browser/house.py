@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 
 from sfumato.ledger import Ledger
 from sfumato.samples import HOBBIES, people
+from waiting import wait_until
 
 MOODS = ["<i>fine</i>", "<img src=x onerror=alert(1)>"]  # labels are texts, whatever they hold
 STATES = ["CA", "FL", "IL", "NY", "PA", "TX"]
@@ -118,18 +118,19 @@ def running(folder: Path, *arguments: str):
             yield _address(process, place)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
+            process.wait(timeout=300)
 
 
 def _address(process: subprocess.Popen, log: Path) -> str:
     """Where the service says that it is."""
-    for _ in range(600):
+
+    def find_address() -> re.Match[str] | None:
         assert process.poll() is None, log.read_text()
-        found = re.search(r"http://\S+", log.read_text())
-        if found is not None:
-            return found[0]
-        time.sleep(0.1)
-    raise AssertionError("the service did not start: " + log.read_text())
+        return re.search(r"http://\S+", log.read_text())
+
+    found = wait_until(find_address)
+    assert found is not None
+    return found[0]
 
 
 def settled(folder: Path) -> Path:
@@ -154,5 +155,5 @@ def expect(*given: object):
     """Playwright's own, loaded where a browser is driven: other tests are collected without it."""
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=120_000)
     return expect(*given)

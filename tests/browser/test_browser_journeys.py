@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from house import MOODS, STATES, House, expect, number, running, settled, sfumato
 
+from waiting import wait_until
+
 pytestmark = pytest.mark.browser
 REFUSED = ("status of 4",)  # the browser notes refusals of the service that a test asks for
 
@@ -342,7 +344,6 @@ def test_every_view_is_accessible_and_fits(house, tabs, accessible, pictured, wi
     for view, sign in {"ask": ".predicted .big", "history": "h1", "budgets": ".meter"}.items():
         page.goto(f"{house.url}/#/{view}")
         page.locator(f"main {sign}").first.wait_for()
-        page.wait_for_timeout(300)
         assert accessible(page) == [], view
         pictured(page, f"{view}-{width}-{scheme}", full_page=True)
     page.goto(f"{house.url}/#/ask")
@@ -370,6 +371,10 @@ def test_a_revoked_token_leads_back_to_the_gate(house, tabs):
     found = json.loads(sfumato("analyst", "list", "people.toml", "--json", cwd=house.folder))
     beginning = [one["token"] for one in found if one["analyst"] == "bob"][-1]
     sfumato("analyst", "revoke", "people.toml", "bob", "--token", beginning, cwd=house.folder)
-    page.wait_for_timeout(1500)  # tokens are looked up again after a second
-    page.goto(f"{house.url}/#/budgets")
-    expect(page.get_by_label("Token")).to_be_visible()
+
+    def leads_back():  # tokens are looked up again after a second
+        page.goto(f"{house.url}/#/ask")
+        page.goto(f"{house.url}/#/budgets")
+        return page.get_by_label("Token").is_visible()
+
+    wait_until(leads_back)

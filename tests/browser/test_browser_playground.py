@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from house import expect, number, running
 
+from waiting import wait_until
+
 pytestmark = pytest.mark.browser
 
 
@@ -31,11 +33,7 @@ def facts(page):
 
 def until(page, holds):
     """Wait for what a change brings: on a busy machine answers to earlier ones come in between."""
-    for _ in range(300):
-        if holds():
-            return
-        page.wait_for_timeout(100)
-    assert holds()
+    wait_until(holds)
 
 
 def interval(page):

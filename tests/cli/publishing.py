@@ -11,7 +11,7 @@ import json
 import os
 import random
 import signal
-import time
+import sys
 from pathlib import Path
 
 import altair  # noqa: F401
@@ -25,6 +25,10 @@ import sfumato.session  # noqa: F401
 from sfumato.cli import main as sfumato_main
 from sfumato.ledger import Ledger
 from sfumato.release.archive import load
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from waiting import let_pass, wait_until
 
 
 def prepare(place: Path, count: int) -> None:
@@ -98,10 +102,8 @@ def drill(directory: Path, kills: int, seed: int, count: int) -> dict[str, objec
         before = {path: load(path).to_bytes() for path in files(place)}
         child = publisher(place, linger=True)
         target = len(before) + moments.randrange(0, max(1, 2 * count - len(before)))
-        patience = time.monotonic() + 60
-        while len(files(place)) < target and time.monotonic() < patience:
-            time.sleep(0.001)
-        time.sleep(moments.uniform(0, 0.03))  # one release takes about as long
+        wait_until(lambda place=place, target=target: len(files(place)) >= target)
+        let_pass(moments.uniform(0, 0.03))  # one release takes about as long
         os.kill(child, signal.SIGKILL)
         killed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         partial += 0 < len(files(place)) < 2 * count

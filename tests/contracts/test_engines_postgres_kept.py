@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ import sfumato as sf
 from sfumato.errors import EngineError
 from sfumato.ledger import Ledger
 from sfumato.queries import bind, count, mean
+from waiting import wait_until
 
 pytestmark = pytest.mark.postgres
 COLUMNS = {"x": sf.Integers(0, 9)}
@@ -54,11 +54,7 @@ def answer(table, query):
 
 def until(con, query, wanted):
     """Wait for others: the outcome depends on no time."""
-    for _ in range(3000):
-        if wanted(con.execute(query).fetchall()):
-            return
-        time.sleep(0.01)
-    raise AssertionError(query)
+    wait_until(lambda: wanted(con.execute(query).fetchall()))
 
 
 def test_nothing_stays_on_the_server_when_the_table_is_gone(server, people):

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.ledger import Ledger
+from waiting import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -67,10 +67,7 @@ def attempt(folder, how):
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     first, *lines = done.stdout.splitlines() or [done.stderr[-2000:]]
     java = Path("/proc") / first.split()[-1]
-    for _ in range(600):
-        if not java.exists():
-            break
-        time.sleep(0.1)
+    wait_until(lambda: not java.exists())
     return lines, done.returncode, [path for path in (folder / "temporary").rglob("*") if path.is_file()]
 
 

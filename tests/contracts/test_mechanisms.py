@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from looping import run_checks
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import (
     MECHANISMS,
@@ -234,7 +235,6 @@ CASES = [
 ]
 BODIES = {NoiseBody, NIM}  # noise of convex bodies: rebuilt through the archive, under their own tests
 NAMES = [f"{kind.__name__}-{type(target).__name__}-{i}" for i, (kind, _, target, _) in enumerate(CASES)]
-every = pytest.mark.parametrize(("kind", "query", "target", "answer"), CASES, ids=NAMES)
 
 
 def amounts(claim):
@@ -277,31 +277,27 @@ def test_every_public_mechanism_is_here():
     assert {kind for kind, *_ in CASES} | BODIES == {*MECHANISMS.values(), *CHANNELS}
 
 
-@every
-def test_is_frozen(kind, query, target, answer):
+def check_fields_are_frozen(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(mechanism, dataclasses.fields(mechanism)[0].name, None)
     assert not hasattr(mechanism, "__dict__")
 
 
-@every
-def test_is_equal_when_rebuilt(kind, query, target, answer):
+def check_equal_when_rebuilt(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     fields = {field.name: getattr(mechanism, field.name) for field in dataclasses.fields(mechanism)}
     assert kind(**fields) == mechanism == copy.deepcopy(mechanism)
 
 
-@every
-def test_is_equal_when_rebuilt_from_its_record_as_a_file_holds_it(kind, query, target, answer):
+def check_equal_when_rebuilt_from_a_file(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     record = json.loads(canonical(mechanism.to_record()))
     assert kind.from_record(query, record) == mechanism
     assert kind in CHANNELS or MECHANISMS[record["type"]] is kind
 
 
-@every
-def test_calibrate_meets_and_never_exceeds_its_target(kind, query, target, answer):
+def check_calibrate_spends_its_target_and_no_more(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     assert mechanism.guarantee().implies(target.assuming(*mechanism.guarantee().assumptions))
     if kind is not Public:  # and spends it: a target 1 % smaller is not met
@@ -310,8 +306,7 @@ def test_calibrate_meets_and_never_exceeds_its_target(kind, query, target, answe
         assert any(s >= 0.99 * a > 0 for s, a in zip(spent, allowed, strict=True))
 
 
-@every
-def test_guarantee_is_zero_at_no_distance_and_grows(kind, query, target, answer):
+def check_guarantee_grows_from_zero(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     assert amounts(mechanism.guarantee(0)) == [0, 0, 0]
     assert mechanism.guarantee(0) == mechanism.guarantee().group(0)  # of the same kind, wherever it is stated
@@ -327,8 +322,7 @@ def test_guarantee_is_zero_at_no_distance_and_grows(kind, query, target, answer)
         assert all(a <= b for a, b in zip(near, far, strict=True))
 
 
-@every
-def test_release_repeats_with_its_generator_and_leaves_its_input_alone(kind, query, target, answer):
+def check_release_repeats_and_leaves_its_input_alone(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     secret = taken(mechanism, answer)
     kept = held(secret)
@@ -341,16 +335,14 @@ def test_release_repeats_with_its_generator_and_leaves_its_input_alone(kind, que
     assert kind is Public or any(other != values(first) for other in others)
 
 
-@every
-def test_error_falls_as_more_failures_are_allowed(kind, query, target, answer):
+def check_error_falls_as_more_failures_are_allowed(kind, query, target, answer):
     mechanism = kind.calibrate(query, target)
     errors = [mechanism.error(beta) for beta in (1e-6, 0.05, 0.5)]
     assert errors == sorted(errors, reverse=True)
     assert min(errors) >= 0
 
 
-@every
-def test_a_proof_and_five_paragraphs_are_there(kind, query, target, answer):
+def check_proof_and_paragraphs_exist(kind, query, target, answer):
     text = __import__(kind.__module__, fromlist=["_"]).__doc__
     for word in ("Definition.", "Guarantee.", "Accuracy.", "Assumes."):
         assert word in text
@@ -360,3 +352,24 @@ def test_a_proof_and_five_paragraphs_are_there(kind, query, target, answer):
     path = kind.__module__.removeprefix("sfumato.").replace(".", "/")
     own = f"{path.rpartition('/')[2]}.md" in named
     assert own or any(f"{path}.py" in (PROOFS / name).read_text() for name in named)
+
+
+LAWS = (
+    check_fields_are_frozen,
+    check_equal_when_rebuilt,
+    check_equal_when_rebuilt_from_a_file,
+    check_calibrate_spends_its_target_and_no_more,
+    check_guarantee_grows_from_zero,
+    check_release_repeats_and_leaves_its_input_alone,
+    check_error_falls_as_more_failures_are_allowed,
+    check_proof_and_paragraphs_exist,
+)
+
+
+@pytest.mark.parametrize(("kind", "query", "target", "answer"), CASES, ids=NAMES)
+def test_a_mechanism_keeps_every_law(kind, query, target, answer):
+    run_checks(LAWS, kind, query, target, answer)
+
+
+def test_no_law_is_left_out():
+    assert {name for name in globals() if name.startswith("check_")} == {law.__name__ for law in LAWS}

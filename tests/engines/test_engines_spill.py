@@ -91,10 +91,10 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_a_living_one_s_is
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert left.exists()
-    started("from sfumato.engines.spill import private_folder; private_folder()", tmp_path).communicate(timeout=60)
+    started("from sfumato.engines.spill import private_folder; private_folder()", tmp_path).communicate(timeout=300)
     assert not left.exists()
     assert kept.exists()
-    living.communicate("\n", timeout=60)
+    living.communicate("\n", timeout=300)
     assert not kept.exists()
 
 

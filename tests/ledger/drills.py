@@ -14,7 +14,6 @@ import os
 import random
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +21,10 @@ from sfumato.errors import BudgetExceeded
 from sfumato.ledger import Ledger, contents
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.guarantees import Pure
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from waiting import let_pass, measure_seconds, wait_for_kill
 
 STEP = 2.0**-10  # 976562500 units exactly
 DIGEST = "0" * 64
@@ -75,10 +78,10 @@ def race(directory: Path, processes: int, charges: int, steps: int) -> dict[str,
 
     children = [forked(charging(who)) for who in range(processes)]
     os.close(gate)
-    start = time.perf_counter()
     os.close(starter)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    seconds = time.perf_counter() - start
+    ended: list[int] = []
+    seconds = measure_seconds(lambda: ended.extend(os.waitpid(child, 0)[1] for child in children))
+    codes = [os.waitstatus_to_exitcode(status) for status in ended]
     ledger = Ledger.existing(path)
     entries = ledger.entries()
     return {
@@ -184,19 +187,22 @@ def killed(work: Callable[[Callable[[], None]], None], steps: int, moments: rand
     def step() -> None:
         os.write(mouth, b".")
         if next(turn) == steps and moments is None:
-            time.sleep(600)  # wait here for the kill
+            wait_for_kill()
 
     child = forked(lambda: work(step))
     os.close(mouth)
-    start = time.perf_counter()
-    for _ in range(steps):
-        if not os.read(ear, 1):
-            break  # the child ended by itself, which its exit code will tell
-    pace = (time.perf_counter() - start) / steps
-    time.sleep(0 if moments is None else moments.uniform(0, reach * pace))
+    pace = measure_seconds(lambda: read_steps(ear, steps)) / steps
+    let_pass(0 if moments is None else moments.uniform(0, reach * pace))
     os.kill(child, signal.SIGKILL)
     os.close(ear)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def read_steps(ear: int, steps: int) -> None:
+    """Hear of so many steps, or of the end of the child, which its exit code will tell."""
+    for _ in range(steps):
+        if not os.read(ear, 1):
+            break
 
 
 def kill(directory: Path, kills: int, every: int, seed: int, careless: bool) -> dict[str, object]:

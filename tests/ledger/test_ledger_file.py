@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from sfumato.ledger import Ledger, contents, database, rules
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.guarantees import Pure
 from sfumato.records import sha256
+from waiting import let_pass
 
 DIGEST = "d" * 64
 
@@ -261,7 +261,7 @@ def test_a_charge_waits_for_a_lock_that_ends(path):
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
             held.set()
-            time.sleep(0.3)
+            let_pass(0.3)
 
     thread = threading.Thread(target=hold)
     thread.start()

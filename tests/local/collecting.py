@@ -14,7 +14,6 @@ import os
 import random
 import signal
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,10 @@ from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import GeneralizedResponse
 from sfumato.privacy.guarantees import Pure
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from waiting import let_pass, measure_seconds, wait_for_kill
 
 SIZE, CELLS, ACKNOWLEDGED = 5, 4, "acknowledged"
 PROTOCOL = GeneralizedResponse.calibrate(CELLS, Pure(1.0))
@@ -99,7 +102,7 @@ def kill_once(place: Path, steps: int, moments: random.Random, careless: bool) -
     def step() -> None:
         os.write(mouth, b".")
         if next(turn) == steps and not inside:
-            time.sleep(600)  # wait here for the kill
+            wait_for_kill()
 
     child = os.fork()
     if not child:
@@ -113,15 +116,18 @@ def kill_once(place: Path, steps: int, moments: random.Random, careless: bool) -
             sys.stderr.flush()
             os._exit(code)
     os.close(mouth)
-    start = time.perf_counter()
-    for _ in range(steps):
-        if not os.read(ear, 1):
-            break  # the child ended by itself, which its exit code will tell
-    pace = (time.perf_counter() - start) / steps
-    time.sleep(moments.uniform(0, 2 * pace) if inside else 0)
+    pace = measure_seconds(lambda: read_steps(ear, steps)) / steps
+    let_pass(moments.uniform(0, 2 * pace) if inside else 0)
     os.kill(child, signal.SIGKILL)
     os.close(ear)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def read_steps(ear: int, steps: int) -> None:
+    """Hear of so many steps, or of the end of the child, which its exit code will tell."""
+    for _ in range(steps):
+        if not os.read(ear, 1):
+            break
 
 
 def main() -> None:

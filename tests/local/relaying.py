@@ -16,7 +16,6 @@ import signal
 import sqlite3
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from contextlib import closing, suppress
@@ -39,6 +38,10 @@ from sfumato.server.local.alone import application
 from sfumato.server.local.collecting import collecting
 from sfumato.server.local.relaying import relaying
 from sfumato.server.local.terms import Terms
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from waiting import let_pass, wait_until
 
 CELLS, LEAST, FULL = 4, 5, 8
 BUDGET = Pure(30.0)  # pays for one report, and there are two rounds
@@ -77,7 +80,7 @@ def watched() -> None:
     def watch() -> None:
         while True:
             alone()
-            time.sleep(0.05)
+            let_pass(0.05)
 
     threading.Thread(target=watch, daemon=True).start()
 
@@ -140,7 +143,7 @@ def deliver(place: Path, message: bytes) -> None:
         except (OSError, ValueError) as error:
             if isinstance(error, urllib.error.HTTPError) and error.code == 400:
                 raise
-            time.sleep(PAUSE)
+            let_pass(PAUSE)
 
 
 def started(work, *arguments) -> int:
@@ -200,23 +203,25 @@ def drill(place: Path, kills: int, moments: random.Random, careless: bool) -> tu
     children = {role: started(*work) for role, work in roles.items()}
     seen, problems = dict.fromkeys(roles, 0), []
     for _ in range(kills):
-        time.sleep(moments.uniform(0.0, 0.3))
+        let_pass(moments.uniform(0.0, 0.3))
         role = moments.choice(list(roles))
         if killed(children[role]) != -signal.SIGKILL:
             problems.append(f"{role} ended by itself")
         seen[role] += 1
         children[role] = started(*roles[role])
-    while len(list((place / "devices").glob("*.db"))) <= LEAST:  # enough to leave at all
-        time.sleep(0.05)
+    wait_until(lambda: len(list((place / "devices").glob("*.db"))) > LEAST)  # enough to leave at all
     (place / "stop").touch()
     problems += ["devices failed"] if os.waitpid(children["devices"], 0)[1] else []
     killed(children["relay"])
     relay = Relay(declared(place), place / "drill.relay", LEAST, FULL)
     relay.end("one", discard=True)  # so few are left only if some were lost
-    while relay.outgoing():  # the collector may just have started
-        with suppress(ReportError):
+
+    def has_delivered() -> bool:
+        with suppress(ReportError):  # the collector may just have started
             forwarded(place, relay)
-        time.sleep(0.05)
+        return not relay.outgoing()
+
+    wait_until(has_delivered)
     problems += ["something stays with the relay"] if relay.outgoing() or relay.waiting("one") else []
     os.kill(children["collector"], signal.SIGTERM)
     problems += ["the collector failed"] if os.waitpid(children["collector"], 0)[1] else []

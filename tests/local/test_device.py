@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import stat
-import time
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from sfumato.local.collection.collector import Collector
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.protocols import Duchi, GeneralizedResponse, Rappor
 from sfumato.privacy.guarantees import Approximate, Pure
+from waiting import let_pass
 
 PETS = ("cat", "dog", "fish", "other")
 GRR = GeneralizedResponse.calibrate(4, Pure(1.0))
@@ -256,7 +256,7 @@ def test_a_killed_device_spends_and_sends_together_or_not_at_all(tmp_path):
                     device.record("cat", name)
             finally:
                 os._exit(0)
-        time.sleep(chance.uniform(0.01, 0.08))
+        let_pass(chance.uniform(0.01, 0.08))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         device = Device(many, tmp_path / "d", Pure(10_000.0))

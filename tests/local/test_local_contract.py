@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from looping import run_checks
 from sfumato.errors import ParameterError, ReportError, SfumatoError
 from sfumato.local.protocols import PROTOCOLS, Duchi, protocol_from
 from sfumato.privacy.guarantees import Concentrated, Pure
 from sfumato.randomness import seeded
 from statistical import ALPHA
 
-every = pytest.mark.parametrize(("protocol", "values"), CASES, ids=NAMES)
 UNBIASED = [case for case in CASES if case[0].goal != "distribution"]  # a maximum of likelihood: test_square.py
 VECTORS = {"hypercube", "coordinates", "privunit"}
 LENGTHY = [
@@ -37,8 +37,7 @@ def test_every_kind_has_a_case():
     assert {protocol.name for protocol, _ in CASES} == set(PROTOCOLS)
 
 
-@every
-def test_frozen_equal_and_rebuilt_from_its_record(protocol, values):
+def check_frozen_equal_and_rebuilt_from_its_record(protocol, values):
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(protocol, dataclasses.fields(protocol)[0].name, 3)
     record = json.loads(json.dumps(protocol.to_record()))
@@ -47,8 +46,7 @@ def test_frozen_equal_and_rebuilt_from_its_record(protocol, values):
     assert len({case.digest for case, _ in CASES}) == len(CASES)
 
 
-@every
-def test_records_with_other_parts_are_refused(protocol, values):
+def check_records_with_other_parts_are_refused(protocol, values):
     record = protocol.to_record()
     with pytest.raises(ParameterError, match="has the parts"):
         protocol_from({**record, "extra": 1})
@@ -59,8 +57,7 @@ def test_records_with_other_parts_are_refused(protocol, values):
         protocol_from({**record, "type": "os.system"})
 
 
-@every
-def test_draws_depend_on_the_bits_alone_and_leave_the_values_alone(protocol, values):
+def check_draws_depend_on_the_bits_alone(protocol, values):
     given_values = np.array(values * 20) if protocol.name not in VECTORS else np.array([*values] * 20)
     before = given_values.copy()
     first, again = (protocol.randomize(given_values, seeded(551)) for _ in range(2))
@@ -74,8 +71,7 @@ def test_draws_depend_on_the_bits_alone_and_leave_the_values_alone(protocol, val
     assert first.dtype.kind == "u"
 
 
-@every
-def test_reports_cross_the_wire(protocol, values):
+def check_reports_cross_the_wire(protocol, values):
     reports = protocol.randomize([*values] * 20, seeded(553))
     payload = protocol.encode(reports)
     assert len(payload) == 60 * protocol.report_bytes
@@ -86,8 +82,7 @@ def test_reports_cross_the_wire(protocol, values):
             protocol.decode(payload[:-1])
 
 
-@every
-def test_tallies_of_pieces_add_up(protocol, values):
+def check_tallies_of_pieces_add_up(protocol, values):
     reports = protocol.randomize([*values] * 700, seeded(554))
     whole = protocol.tally(reports)
     assert whole.shape == (protocol.cells,)
@@ -97,18 +92,16 @@ def test_tallies_of_pieces_add_up(protocol, values):
     assert np.array_equal(protocol.tally(reports[:0]), np.zeros(protocol.cells))
 
 
-@every
 @settings(deadline=None, max_examples=25)
-@given(st.lists(anything, min_size=1, max_size=6))
-def test_no_value_raises_and_each_gives_one_report(protocol, values, people):
+@given(people=st.lists(anything, min_size=1, max_size=6))
+def check_no_value_raises_and_each_gives_one_report(protocol, values, people):
     reports = protocol.randomize(people, seeded(555))
     assert len(reports) == len(people)
     assert protocol.valid(reports).all()
     assert len(protocol.coerce(people)) == len(people)
 
 
-@every
-def test_bad_values_count_as_the_rule_says(protocol, values):
+def check_bad_values_count_as_the_rule_says(protocol, values):
     """The last category; the middle of an interval; the vector of middles: the same draws as if it had been given."""
     stand_in = {"frequencies": getattr(protocol, "k", 0) - 1, "mean": 1.0, "distribution": 1.0, "means": [0.0] * 3}
     for bad in (None, "x", float("nan"), [None]):
@@ -154,14 +147,12 @@ def truth_of(protocol, held):
     return np.array([np.mean(held, axis=0)]).reshape(-1), held
 
 
-@every
-def test_words_say_what_leaves_and_no_value(protocol, values):
+def check_words_say_what_leaves_and_no_value(protocol, values):
     assert 20 < len(protocol.words()) < 400
     assert math.isfinite(protocol.guarantee().epsilon)
 
 
-@every
-def test_columns_of_data_frames_and_loose_objects_are_read_alike(protocol, values):
+def check_frames_and_loose_objects_are_read_alike(protocol, values):
     """A column, an array, a list, and an array of objects give the same reports from the same bits."""
     held = [*values] * 3
     loose = np.empty(len(held), dtype=object)
@@ -170,6 +161,28 @@ def test_columns_of_data_frames_and_loose_objects_are_read_alike(protocol, value
     forms += [] if protocol.name in VECTORS else [pd.Series(held)]
     drawn = [protocol.randomize(form, seeded(558)) for form in forms]
     assert all(np.array_equal(drawn[0], other) for other in drawn[1:])
+
+
+LAWS = (
+    check_frozen_equal_and_rebuilt_from_its_record,
+    check_records_with_other_parts_are_refused,
+    check_draws_depend_on_the_bits_alone,
+    check_reports_cross_the_wire,
+    check_tallies_of_pieces_add_up,
+    check_no_value_raises_and_each_gives_one_report,
+    check_bad_values_count_as_the_rule_says,
+    check_words_say_what_leaves_and_no_value,
+    check_frames_and_loose_objects_are_read_alike,
+)
+
+
+@pytest.mark.parametrize(("protocol", "values"), CASES, ids=NAMES)
+def test_a_protocol_keeps_every_law(protocol, values):
+    run_checks(LAWS, protocol=protocol, values=values)
+
+
+def test_no_law_is_left_out():
+    assert {name for name in globals() if name.startswith("check_")} == {law.__name__ for law in LAWS}
 
 
 def test_a_part_written_as_a_whole_number_is_the_same_protocol():

@@ -7,7 +7,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import permutations
@@ -34,6 +33,7 @@ from sfumato.server.local.alone import application
 from sfumato.server.local.relaying import relaying
 from sfumato.server.local.terms import Terms
 from statistical import ALPHA
+from waiting import wait_until
 
 LABELS = ["cat", "dog", "fish"]
 
@@ -358,7 +358,7 @@ def test_the_command_runs_a_relay_that_survives_its_end(tmp_path):
     assert posted(url, bytes(100_000))[0] == 413
     assert [posted(url, messages[0])[0] for _ in range(2)] == [200, 429]
     process.send_signal(signal.SIGTERM)
-    said, errors = process.communicate(timeout=60)
+    said, errors = process.communicate(timeout=300)
     assert (said, errors, process.returncode) == ("", "", 0)
     command = [sys.executable, "-m", "sfumato.cli"]
     ending = [*command, "relay", "pets.json", "--out", "batches", "--end", "1"]
@@ -410,7 +410,7 @@ def test_a_message_whose_length_can_be_read_two_ways_is_refused(tmp_path):
         ):
             message = Client(pets).report("dog")
             head = "\r\n".join(("POST /local/pets HTTP/1.1", "Host: x", *headers, "Connection: close", "", ""))
-            with socket.create_connection(address, timeout=30) as connection:
+            with socket.create_connection(address, timeout=300) as connection:
                 connection.sendall(head.format(len(message)).encode() + message)
                 answer = connection.recv(1 << 12)
             assert answer.startswith(b"HTTP/1.1 200" if headers == ("Content-Length: {0}",) else b"HTTP/1.1 4")
@@ -422,11 +422,11 @@ def test_connections_are_few_and_none_lives_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.server.connections.LIFETIME", 1.0)
     pets = declared(tmp_path)
     with listening(tmp_path, Relay(pets, tmp_path / "relay.db")) as (url, address):
-        idle = [socket.create_connection(address, timeout=30) for _ in range(3)]
+        idle = [socket.create_connection(address, timeout=300) for _ in range(3)]
         idle[0].sendall(b"POST /local/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")  # and no more
         idle[1].sendall(b"POST /loc")
         ended = []
-        for connection in (*idle, socket.create_connection(address, timeout=30)):  # the last is one too many
+        for connection in (*idle, socket.create_connection(address, timeout=300)):  # the last is one too many
             with connection, suppress(ConnectionResetError):
                 ended.append(connection.recv(1 << 12))
         assert b"".join(ended) == b""
@@ -441,8 +441,7 @@ def test_batches_that_cannot_be_delivered_are_kept_and_delivered_later(tmp_path,
         assert {posted(url, Client(pets).report("dog"))[0] for _ in range(7)} == {200}
         assert len(relay.outgoing()) == 1
         place.mkdir()
-        while relay.outgoing():
-            time.sleep(0.01)
+        wait_until(lambda: not relay.outgoing())
     assert len(list(place.iterdir())) == 1
     assert capfd.readouterr().err.count("batches are kept") == 1  # said once, not at every attempt
 

@@ -180,7 +180,7 @@ def test_of_two_who_make_a_key_at_once_one_makes_it(tmp_path):
     gate = threading.Barrier(8)
 
     def made(_: int) -> str | None:
-        gate.wait(60)
+        gate.wait(300)
         try:
             return new_key(place)
         except ParameterError:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import httpx
 import pytest
@@ -19,6 +18,7 @@ from sfumato.plans import read_plan
 from sfumato.server.aside import Aside
 from sfumato.server.hands import Here, Reply, desks_of
 from sfumato.server.models import ReleaseAsk
+from waiting import LIMIT, let_pass, wait_until
 
 ASKED = [
     {"query": {"query": "count", "by": ["state"]}, "spend": {"epsilon": 0.1}},
@@ -76,11 +76,14 @@ def test_answers_are_those_of_threads(tmp_path, house):
 
 def test_jobs_are_carried_out_there(house):
     ask = {"query": {"query": "density", "columns": ["age"], "bandwidth": 8.0}, "spend": {"epsilon": 0.1}}
-    job, end = released(house, ask).json()["job"], time.monotonic() + 60
+    job = released(house, ask).json()["job"]
     with house.client("ana") as client:
-        while (state := client.get(f"/api/v1/jobs/{job}").json())["state"] in ("waiting", "running"):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+
+        def ended():
+            found = client.get(f"/api/v1/jobs/{job}").json()
+            return None if found["state"] in ("waiting", "running") else found
+
+        state = wait_until(ended)
     assert state["state"] == "done"
     assert len(state["releases"]) == 1
 
@@ -105,13 +108,12 @@ def test_requests_outlive_it_and_are_charged_once(house, seed):
     for thread in threads:
         thread.start()
     for _ in range(2):
-        time.sleep(rng.uniform(0.0, 0.15))
+        let_pass(rng.uniform(0.0, 0.15))
         for pid in children():
             os.kill(pid, signal.SIGKILL)
-        while not children():
-            time.sleep(0.02)
+        wait_until(children)
     for thread in threads:
-        thread.join(60)
+        thread.join(LIMIT)
     assert len(answers) == 8
     lost = [answer for answer in answers if answer.status_code != 200]
     assert all(answer.status_code == 409 and "lost before it was stored" in answer.text for answer in lost)
@@ -130,17 +132,15 @@ def test_it_ends_when_the_one_that_serves_is_killed(tmp_path):
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
         serving.stdout.readline()
-        end, found = time.monotonic() + 60, []
-        while not found and time.monotonic() < end:
+
+        def find_aside():
             listed = pathlib.Path(f"/proc/{serving.pid}/task/{serving.pid}/children").read_text().split()
-            found = [int(pid) for pid in listed if b"sfumato.server.aside" in command(int(pid))]
-            time.sleep(0.05)
+            return [int(pid) for pid in listed if b"sfumato.server.aside" in command(int(pid))]
+
+        found = wait_until(find_aside)
         assert len(found) == 1
         serving.kill()
-    end = time.monotonic() + 60
-    while command(found[0]) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not command(found[0])
+    wait_until(lambda: not command(found[0]))
 
 
 def test_modules_that_lie_in_the_folder_are_not_run(tmp_path, monkeypatch):

@@ -1,11 +1,11 @@
 """Asking over HTTP: previews, releases, repeats, budgets, jobs, downloads."""
 
 import json
-import time
 
 import pytest
 
 from sfumato.server import models
+from waiting import wait_until
 
 MEAN = {
     "query": {"query": "mean", "column": "salary", "by": ["state"], "where": "age >= 18"},
@@ -59,11 +59,12 @@ def test_long_work_is_a_job_whose_release_is_found_when_it_is_done(ana):
     assert started.status_code == 202, started.text
     job = started.json()["job"]
     assert ana.post("/api/v1/datasets/people/release", json=asked).json().get("job") in (job, None)
-    for _ in range(400):
-        seen = models.Job.model_validate(ana.get(f"/api/v1/jobs/{job}").json())
-        if seen.state in ("done", "failed"):
-            break
-        time.sleep(0.05)
+
+    def ended():
+        found = models.Job.model_validate(ana.get(f"/api/v1/jobs/{job}").json())
+        return found if found.state in ("done", "failed") else None
+
+    seen = wait_until(ended)
     assert seen.state == "done", seen
     assert seen.charged.epsilon == 0.5
     answer = ana.get(f"/api/v1/datasets/people/releases/{seen.releases[0]}")

@@ -1,18 +1,19 @@
 """Two services whose tables differ in one row: errors and previews are the same, and times tell nothing."""
 
+import asyncio
+import math
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
-from scipy import stats
 
 from houses import PLAN, House, people
+from sfumato.server import sight, ticks
 from sfumato.session import Session
+from waiting import HandClock, wait_until
 
 RELEASE, PREVIEW = "/api/v1/datasets/people/release", "/api/v1/datasets/people/preview"
-ALPHA = 1e-6
 ODD = {"age": [None], "salary": [float("nan")], "state": ["' OR 1=1 --"]}
 ASKED = [
     {"query": {"query": "mean", "column": "salary", "by": "state"}, "spend": {"epsilon": 0.01}},
@@ -67,57 +68,63 @@ def test_errors_previews_and_shapes_are_the_same_for_neighbors(tmp_path):
 
 # times
 
-TICK, PLANTED, SAMPLES = 1.0, 0.5, 16
+TICK, PLANTED, BEGUN = 1.0, 0.5, 1_750_000_000.02
 
 
-def durations(houses, samples, numbers):
-    """How long the same releases take at both services, each sent just after a tick, side by side."""
+def find_moments(houses, clock, numbers, monkeypatch, wait):
+    """Return the moments after a tick at which answers to the same releases leave both services."""
     found = [[], []]
+    for number in numbers:
+        for place, house in enumerate(houses):
+            clock.advance(math.ceil(clock.now) + 0.02 - clock.now)
+            begun, come, left = clock.now, threading.Event(), []
 
-    def ask(place, house, number):
-        with house.client("ana") as client:
-            begun = time.perf_counter()
+            async def leave(tick, come=come, left=left):
+                waiting = [] if wait is None else [asyncio.ensure_future(wait(tick))]
+                if waiting:
+                    await asyncio.wait(waiting, timeout=0)  # by now it has looked at the clock and sleeps
+                else:
+                    left.append(clock.now)
+                come.set()
+                for one in waiting:
+                    await one
+                    left.append(clock.now)
+
+            monkeypatch.setattr("sfumato.server.routes.asking.ticked", leave)
             sent = {
                 "query": {"query": "sum", "column": "salary", "where": f"age >= {number}"},
                 "spend": {"epsilon": 0.01},
             }
-            assert client.post(RELEASE, json=sent).status_code == 200
-            found[place].append(time.perf_counter() - begun)
-
-    tick = houses[0].desk.plan.service.tick
-    for _, number in zip(range(samples), numbers, strict=False):
-        time.sleep(tick - time.time() % tick + 0.02)
-        threads = [threading.Thread(target=ask, args=(place, house, number)) for place, house in enumerate(houses)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+            with house.client("ana") as client, ThreadPoolExecutor(1) as pool:
+                asking = pool.submit(client.post, RELEASE, json=sent)
+                wait_until(lambda come=come, asking=asking: come.is_set() or asking.done())
+                clock.advance(math.floor(clock.now / TICK + 1) * TICK + 0.01 - clock.now)
+                assert asking.result().status_code == 200
+            found[place] += [round(moment - begun, 1) for moment in left]
     return found
 
 
-def p_value(found):
-    return stats.mannwhitneyu(*found, method="exact").pvalue
-
-
-@pytest.mark.heavy
 def test_times_of_neighbors_do_not_differ_and_the_tick_hides_what_would(tmp_path, monkeypatch):
-    """Half a tick of work for one row is seen without the tick and not with it; sixteen a side can show one in 10^8."""
-    quick = PLAN.replace("tick = 0.05", f"tick = {TICK}")
-    with House(neighbors(tmp_path, quick)[0]) as one, House(tmp_path / "other" / "people.toml") as other:
-        numbers = iter(range(1, 90))
-        assert p_value(durations((one, other), SAMPLES, numbers)) > ALPHA
-        real = Session._answer
+    """Half a tick of work for one row, on a clock that the test sets, is seen without the tick and not with it."""
+    clock, real = HandClock(BEGUN), ticks.ticked
+    for module in (ticks, sight):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(ticks, "asyncio", clock)
+    with (
+        House(neighbors(tmp_path, PLAN.replace("tick = 0.05", f"tick = {TICK}"))[0]) as one,
+        House(tmp_path / "other" / "people.toml") as other,
+    ):
+        moments = find_moments((one, other), clock, range(1, 5), monkeypatch, real)
+        assert moments[0] == moments[1] == [TICK] * 4
+        answer = Session._answer
 
-        def slowly(self, settled, provenance):  # as an engine would that takes longer for that row
+        def answer_slowly(self, settled, provenance):  # as an engine would that takes longer for that row
             if self is other.desk._sessions.get("ana"):
-                time.sleep(PLANTED)
-            return real(self, settled, provenance)
+                clock.advance(PLANTED)
+            return answer(self, settled, provenance)
 
-        monkeypatch.setattr(Session, "_answer", slowly)
-        assert p_value(durations((one, other), SAMPLES, numbers)) > ALPHA
-
-        async def at_once(tick):
-            return None
-
-        monkeypatch.setattr("sfumato.server.routes.asking.ticked", at_once)
-        assert p_value(durations((one, other), SAMPLES, numbers)) < ALPHA  # what the tick hides is there, and is found
+        monkeypatch.setattr(Session, "_answer", answer_slowly)
+        moments = find_moments((one, other), clock, range(5, 9), monkeypatch, real)
+        assert moments[0] == moments[1] == [TICK] * 4
+        moments = find_moments((one, other), clock, range(9, 13), monkeypatch, None)
+        assert moments == [[0.0] * 4, [PLANTED] * 4]  # what the tick hides is there, and is found

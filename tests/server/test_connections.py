@@ -19,7 +19,7 @@ def held(count):
 
 def test_connections_are_shared_out_between_sockets_at_one_address():
     with held(2) as sockets:
-        calls = [socket.create_connection(sockets[0].getsockname(), timeout=5) for _ in range(64)]
+        calls = [socket.create_connection(sockets[0].getsockname(), timeout=300) for _ in range(64)]
         taken = [_waiting(one) for one in sockets]
         for call in calls:
             call.close()
@@ -58,7 +58,7 @@ def test_nobody_takes_the_address_before_a_process_has_started(options, host):
 
 def test_one_socket_is_enough_for_one_process():
     with held(1) as (listening,):
-        said = threading.Thread(target=lambda: socket.create_connection(listening.getsockname(), timeout=5).close())
+        said = threading.Thread(target=lambda: socket.create_connection(listening.getsockname(), timeout=300).close())
         said.start()
         listening.accept()[0].close()
         said.join()

