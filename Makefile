@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
-PART   ?= 240  # processor seconds of the heavy tests that `make test-heavy-part` takes
+PART   ?= 200  # processor seconds of the heavy tests that `make test-heavy-part` takes
 APT    := DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600  # two targets may install at once
 INSTALL = $(BIN)/pip install --quiet --constraint constraints.txt --editable
 EXTRAS := spark postgres browser fuzz docs

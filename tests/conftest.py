@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rotation import SEED, choose_part, find_seed, read_seconds
+from rotation import MARKED, SEED, choose_part, find_seed, read_seconds
 from seeding import FRESH, keyed
 from sfumato.randomness import SeededRng
 
@@ -82,7 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     budget = config.getoption("part")
     if budget is not None:
-        part = choose_part([item.nodeid for item in items], read_seconds(), budget, os.environ[SEED])
+        marked = {item.nodeid: MARKED for item in items if item.nodeid not in LONG}
+        part = choose_part([item.nodeid for item in items], marked | read_seconds(), budget, os.environ[SEED])
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in part])
         items[:] = [item for item in items if item.nodeid in part]
 
