@@ -15,7 +15,7 @@ from functools import lru_cache
 from sfumato.accounting.blankets import Blanket, Kind
 from sfumato.accounting.shuffling import LARGEST, shuffled
 from sfumato.errors import UnsupportedQuery
-from sfumato.local.collection.journal import THIN
+from sfumato.local.collection.journal import THIN, TWICE
 from sfumato.local.protocols import GeneralizedResponse, LocalHashing, SubsetSelection
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.protocols.unary import Unary
@@ -34,6 +34,11 @@ def together(batch: int | None, reports: int, refused: Mapping[str, int]) -> int
     if refused.get(THIN):
         raise UnsupportedQuery(
             f"{refused[THIN]:,} batches had fewer good reports than were declared to leave together; what one report "
+            "cost holds all the same"
+        )
+    if refused.get(TWICE):
+        raise UnsupportedQuery(
+            f"{refused[TWICE]:,} reports came to two pieces, so that they can be seen in two batches; what one report "
             "cost holds all the same"
         )
     return reports if batch is None else min(batch, reports)

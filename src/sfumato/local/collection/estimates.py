@@ -21,7 +21,7 @@ from sfumato.cards import Card, Shown, counted, state_side_fact
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.intervals import limits_of, possible
-from sfumato.local.collection.journal import REPEATED
+from sfumato.local.collection.journal import REPEATED, TWICE
 from sfumato.local.collection.suspicions import Suspicion, suspicions_of
 from sfumato.local.protocols.protocol import Floats, Tally
 from sfumato.local.protocols.square import SquareWave
@@ -219,9 +219,13 @@ class Estimate(Shown, Framed):
         if not doubts:
             found |= state_side_fact("shuffled", self._shuffled)
             found |= state_side_fact("certificate", lambda: self.certificate().words())
-        told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason != REPEATED]
-        known = self.refused.get(REPEATED, 0)
+        told = [
+            f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason not in (REPEATED, TWICE)
+        ]
+        known, twice = self.refused.get(REPEATED, 0), self.refused.get(TWICE, 0)
         repeats = {"repeats": f"{counted(known, 'message')} known already, not counted again"} if known else {}
+        if twice:
+            repeats["twice"] = f"at most {counted(twice, 'report')} came to two pieces and counted in both"
         return {**found, "refused": ", ".join(told) or "nothing", **repeats}
 
     def _history(self) -> dict[str, str]:

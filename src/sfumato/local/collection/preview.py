@@ -1,8 +1,9 @@
 """How large the error will be, before anything is collected: from the declaration and a number of people alone.
 
 The standard error is over the protocol's coins, as an estimate states it.  The half width is that of the interval that
-`Estimate.interval` states for one value by itself at the tally that is expected, before it is cut at 0 and 1.  Of ranges
-it is that of `Reading`: for one cell, for the share up to a cell (from which quantiles are read) and for any range.
+`Estimate.interval` states for one value by itself at the tally that is expected, before it is cut at 0 and 1.
+Of ranges it is that of `Reading`: for one cell, for the share up to a cell (from which quantiles are read), for any
+range.
 """
 
 from __future__ import annotations
