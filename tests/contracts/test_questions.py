@@ -9,7 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.answers.certificate import NoBoundKnown
 from sfumato.answers.statements import ErrorStatement, NotStated
+from sfumato.errors import UnsupportedQuery
+from sfumato.orders import preview
 from sfumato.planner import options
 from sfumato.queries import Query, bind
 from sfumato.queries.kinds import ALIASES, KINDS
@@ -116,3 +119,25 @@ def test_a_question_is_answered_released_read_and_stored(record, table):
             wide, narrow = answer.interval(0.99), answer.interval(0.5)
             assert np.all(np.asarray(wide[0]) <= np.asarray(narrow[0]))
             assert np.all(np.asarray(narrow[1]) <= np.asarray(wide[1]))
+
+
+CLASSES = {
+    "pure mechanisms": sf.Pure(1.0),
+    "mechanisms with epsilon and delta": sf.Approximate(1.0, 0.1),
+    "concentrated mechanisms": sf.Concentrated(0.02),
+}
+
+
+@every
+def test_a_certificate_is_about_all_that_keep_to_the_spend(record):
+    """A pure mechanism that answers a concentrated spend was called best among pure ones, which others beat."""
+    query = Query.from_record(record)
+    for adjacency in (sf.AddRemove(), sf.Replace()):
+        schema = sf.Schema(COLUMNS, adjacency=adjacency, size=300, version="10")
+        for named, spend in CLASSES.items():
+            try:
+                found = preview(query, schema, spend=spend, allow=ALLOWED).certificate
+            except UnsupportedQuery:
+                continue
+            if not isinstance(found, NoBoundKnown):
+                assert found.among.startswith(named), (record, adjacency, found)
