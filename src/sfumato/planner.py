@@ -15,6 +15,7 @@ from sfumato.mechanisms.components.subspace_iteration import component_mechanism
 from sfumato.mechanisms.functions.candidates import function_mechanisms
 from sfumato.mechanisms.functions.chosen_bandwidth import ChosenBandwidth
 from sfumato.mechanisms.geometry.candidates import linear_mechanisms
+from sfumato.mechanisms.noise.complement import Complement
 from sfumato.mechanisms.noise.continual_counting import ContinualCounting, ways
 from sfumato.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from sfumato.mechanisms.noise.gaussian import Gaussian
@@ -293,6 +294,8 @@ def _additive(question: VectorQuestion, target: Guarantee, allow: frozenset[str]
         kinds.append((Laplace, target))
     if question.total_is_public:
         kinds.append((SumZero, _pure(target)))
+        if question.dimension == 2 and target.takes_normal:
+            kinds.append((Complement, target))
     for kind, spend in kinds:
         yield partial(_per_row, kind, "", question, spend)
 

@@ -143,7 +143,7 @@ def mean_excess(values: Reals, masses: Reals, m: int) -> float:
     values = np.maximum(values, -(m - 1) * values.max())  # a sum with a smaller one has no positive part either
     step = max(_wanted_step(values, masses, m), float(np.abs(values).max()) / WIDEST)
     most = max(FEWEST, min(MOST_POINTS, 1 << int(math.log2(MOST_STEPS / (2 * len(values))))))
-    while (tilted := _Tilted.spread(values, masses, m, step)).size > most:
+    while (tilted := _Tilted.on_grid(values, masses, m, step)).size > most:
         step *= max(1.5, tilted.size / most / 4)
     return min(alone, tilted.mean_excess())
 
@@ -171,7 +171,7 @@ class _Tilted:
     rounding: float
 
     @classmethod
-    def spread(cls, values: Reals, masses: Reals, m: int, step: float) -> _Tilted:
+    def on_grid(cls, values: Reals, masses: Reals, m: int, step: float) -> _Tilted:
         """The law with each value split between the grid points around it; the largest value stays a grid point."""
         top = float(values.max())
         step = top / max(1, math.floor(top / step)) if step < top else step
