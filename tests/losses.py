@@ -24,6 +24,7 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import (
     NIM,
     BracketedQuantiles,
+    Complement,
     ContinualCounting,
     CutSynthesis,
     DiscreteGaussian,
@@ -197,6 +198,13 @@ def of_one_parity(mechanism, move):
 
 def of_sum_zero(mechanism, move):
     return sum(abs(int(z)) for z in move) / 2 / mechanism.scale if sum(move) == 0 else math.inf
+
+
+def of_the_first(mechanism, one, other):
+    """What the noise on the first count gives away, where both add up to the same."""
+    if sum(map(int, one)) != sum(map(int, other)):
+        return math.inf, amount(mechanism.guarantee())
+    return LOSSES[type(mechanism.counted)](mechanism.counted, one[:1], other[:1])
 
 
 def nested(mechanism, move):
@@ -713,6 +721,7 @@ LOSSES = {
     Staircase: added(staircase),
     TruncatedLaplace: added(truncated),
     SumZero: added(of_sum_zero),
+    Complement: of_the_first,
     ParityCube: added(of_one_parity),
     Gaussian: added(gaussian),
     DiscreteGaussian: added(gaussian),

@@ -370,7 +370,7 @@ ROUNDS = {kind: range(1000 + place, 1120, 4) for place, kind in enumerate(KINDS)
 }  # fmt: skip
 OFFERED = {
     "workload": {"EllipticGaussian", "Gaussian", "Laplace", "NoiseBody", "ParityCube", "Strategy", "TruncatedLaplace"},
-    "plain": {"DiscreteGaussian", "Gaussian", "Laplace", "Staircase", "SumZero", "TruncatedLaplace"},
+    "plain": {"Complement", "DiscreteGaussian", "Gaussian", "Laplace", "Staircase", "SumZero", "TruncatedLaplace"},
     "selection": {"BracketedQuantiles", "Exponential", "KeyDiscovery", "KeySelection", "PermuteAndFlip",
                   "RecursiveQuantiles", "SortedCounts", "ThresholdDatabase"},
     "function": {"ChosenBandwidth", "FittedProcess", "NoisyCovariance", "Process", "SpectralBall", "SpectralLaplace",

@@ -21,7 +21,7 @@ from sfumato.mechanisms import (
     Staircase,
     Strategy,
 )
-from sfumato.planner import REAL_GAIN, best, options
+from sfumato.planner import REAL_GAIN, best, chosen, options
 from sfumato.privacy.adjacency import AddRemove, Person, Replace
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure
 from sfumato.queries import bind, count, histogram, mean, most_popular, sum, variance
@@ -200,3 +200,40 @@ def test_if_no_candidate_is_left_the_error_gives_every_reason():
         options(bind(count(), LETTERS), Pure(1e-16))
     with pytest.raises(ParameterError, match=r"^scale must be .* coarser lattice"):
         options(bind(histogram("b"), LETTERS), Pure(1e-16))
+
+
+class Rounded:
+    """Laplace noise whose claim is a rounding above what it was calibrated to, as -log(exp(-x)) may be."""
+
+    more = 1e-15
+
+    def __init__(self, inner, epsilon):
+        self.inner, self.epsilon = inner, epsilon
+
+    @classmethod
+    def calibrate(cls, question, target):
+        return cls(Laplace.calibrate(question, target), target.epsilon * (1 + cls.more))
+
+    def guarantee(self, distance=1):
+        return Pure(self.epsilon)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+class Unread:
+    """A question of one's own that says nothing of the accuracy of its answers."""
+
+    name, sensitivity, dimension = "mine", staticmethod(lambda norm: 1.0), 1
+
+
+def test_what_an_own_mechanism_lacks_is_said_of_the_right_part():
+    question = bind(sum("age"), PEOPLE)
+    with pytest.raises(UnsupportedQuery, match="by rounding alone"):
+        chosen(question, Pure(0.7), Rounded)
+    with pytest.raises(UnsupportedQuery, match=r"session allows$"):
+        chosen(question, Pure(0.7), type("Loose", (Rounded,), {"more": 0.5}))
+    exact = type("Exact", (Rounded,), {"more": 0.0})
+    assert chosen(question, Pure(0.7), exact)
+    with pytest.raises(UnsupportedQuery, match="the question has no 'accuracy'"):
+        chosen(Unread(), Pure(0.7), exact)

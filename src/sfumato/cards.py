@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sfumato.errors import SfumatoError, UnsupportedQuery
 from sfumato.markup import Markup, filled, joined
 from sfumato.visible import visible
 
-__all__ = ["Card", "Printed", "Shown", "counted", "listed"]
+__all__ = ["Card", "Printed", "Shown", "counted", "listed", "state_side_fact"]
 
 WIDTH = 13  # of the names of facts
 STYLE = "text-align:{side};padding:1px 10px 1px 0;vertical-align:top"
@@ -30,6 +31,22 @@ def listed(names: Sequence[str], most: int = 24) -> str:
     ('a, b', 'a, b and 2 more')
     """
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def state_side_fact(name: str, state: Callable[[], str]) -> dict[str, str]:
+    """Return a fact that stands beside an answer: none where nothing is known, "not computed" where computing fails.
+
+    A side figure never hides the answer.
+
+    >>> state_side_fact("half", lambda: str(1 / 2)), state_side_fact("ratio", lambda: str(1 / 0))
+    ({'half': '0.5'}, {'ratio': 'not computed'})
+    """
+    try:
+        return {name: state()}
+    except UnsupportedQuery:
+        return {}
+    except (SfumatoError, ArithmeticError, ValueError, MemoryError):
+        return {name: "not computed"}
 
 
 @dataclass(frozen=True, slots=True)

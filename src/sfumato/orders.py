@@ -120,7 +120,7 @@ def previewed(settled: Order, schema: Schema) -> Preview:
         guarantee=settled.claim,
         mechanism=settled.ranking[0].name,
         errors=(question.accuracy(mechanism, 0.05),),
-        certificate=certify(question, mechanism),
+        certificate=certify(question, mechanism, spend=settled.spend),
         ranking=tuple((option.name, option.predicted) for option in settled.ranking),
         unit=question.schema.words(),
         effort=effort(mechanism),

@@ -15,6 +15,7 @@ from sfumato.mechanisms.components.subspace_iteration import component_mechanism
 from sfumato.mechanisms.functions.candidates import function_mechanisms
 from sfumato.mechanisms.functions.chosen_bandwidth import ChosenBandwidth
 from sfumato.mechanisms.geometry.candidates import linear_mechanisms
+from sfumato.mechanisms.noise.complement import Complement
 from sfumato.mechanisms.noise.continual_counting import ContinualCounting, ways
 from sfumato.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from sfumato.mechanisms.noise.gaussian import Gaussian
@@ -132,6 +133,7 @@ def chosen(
     if not (claim.assumptions <= allow and claim.implies(replace(target, assumptions=claim.assumptions))):
         raise UnsupportedQuery(
             f"the mechanism was calibrated to {claim!r}, which does not meet {target!r} with what the session allows"
+            f"{_rounded(claim, target)}"
         )
     _must_answer(question, made)
     return [Option(made, made.error())]
@@ -143,10 +145,18 @@ def _must_answer(question: Question, mechanism: Mechanism) -> None:
         question.accuracy(mechanism, 0.05)
         mechanism.to_record()
     except AttributeError as missing:
+        lacks = "question" if missing.obj is question else "mechanism"
         raise UnsupportedQuery(
-            f"the mechanism has no {missing.name!r:.60}, which answers to {question.name!r:.60} ask for; see the guide "
+            f"the {lacks} has no {missing.name!r:.60}, which answers to {question.name!r:.60} ask for; see the guide "
             "on one's own mechanism"
         ) from None
+
+
+def _rounded(claim: Guarantee, target: Guarantee) -> str:
+    """What to do where a claim is above the spend by rounding alone."""
+    if type(claim) is type(target) and target.amount < claim.amount <= target.amount * (1 + 1e-9):
+        return "; it is more by rounding alone: let calibrate take a little more noise until the claim is no more"
+    return ""
 
 
 def _kind_of(question: Question) -> Kind:
@@ -284,6 +294,8 @@ def _additive(question: VectorQuestion, target: Guarantee, allow: frozenset[str]
         kinds.append((Laplace, target))
     if question.total_is_public:
         kinds.append((SumZero, _pure(target)))
+        if question.dimension == 2 and target.takes_normal:
+            kinds.append((Complement, target))
     for kind, spend in kinds:
         yield partial(_per_row, kind, "", question, spend)
 

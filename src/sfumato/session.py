@@ -281,7 +281,9 @@ class Session(Publisher):
         found = None if last is None else self._found(last, last.identity.digest)
         must_follow(pending)
         if pending:
-            certify(settled.question, settled.mechanism)  # slow the first time: not between beginning and storing
+            certify(
+                settled.question, settled.mechanism, spend=settled.spend
+            )  # slow the first time: not between beginning and storing
             self._announce(settled)
             measured = Measured(settled, self._table.under(settled.question.schema), found)  # type: ignore[arg-type]
             for one in pending:
@@ -360,8 +362,9 @@ class Session(Publisher):
 def _publication(settled: Order, output: object, provenance: Provenance) -> Published:
     question, mechanism = settled.question, settled.mechanism
     published = PUBLICATIONS.get(question.query.kind, Release)
+    certificate = certify(question, mechanism, output, spend=settled.spend)
     return published.of(
-        settled.title, question, mechanism, output, settled.claim, certify(question, mechanism, output),
+        settled.title, question, mechanism, output, settled.claim, certificate,
         replace(provenance, unit=question.schema.words()), settled.spend,
     )  # fmt: skip
 

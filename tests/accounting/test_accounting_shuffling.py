@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from scipy import stats
 
+from sfumato.accounting import blankets, shuffling
 from sfumato.accounting.blankets import Blanket
 from sfumato.accounting.channels import Channel
 from sfumato.accounting.shuffling import _binomial, shuffled, shuffled_delta, shuffled_epsilon
@@ -157,12 +158,93 @@ def test_a_blanket_of_a_channel_is_that_of_its_formula():
     assert np.allclose(sorted(found.kinds), sorted(expected.kinds))
 
 
+def blankets_of(k: int, local: float) -> tuple[Blanket, ...]:
+    size = max(1, min(k - 1, round(k / (1 + math.exp(local)))))
+    near = 1 / (1 + math.exp(local))
+    return Blanket.generalized_response(k, local), Blanket.subset(k, size, local), Blanket.unary(0.5, near)
+
+
+def measure(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Points and terms of every window, and counts of every binomial law, from here on."""
+    sizes: list[tuple[int, int]] = []
+    law, binomial = blankets._sum_law, shuffling._binomial
+
+    def sum_law(index, weights, m, size):
+        sizes.append((size, len(index)))
+        return law(index, weights, m, size)
+
+    def counted_law(trials, share):
+        found = binomial(trials, share)
+        sizes.append((len(found[0]), 1))
+        return found
+
+    monkeypatch.setattr(blankets, "_sum_law", sum_law)
+    monkeypatch.setattr(shuffling, "_binomial", counted_law)
+    return sizes
+
+
+def check_grid(locals_: tuple[float, ...], crowds: tuple[int, ...], deltas: tuple[float, ...], ks: tuple[int, ...]):
+    """Every figure is a number from 0 to what one report costs, and never far above what holds for any randomizer."""
+    for local, reports, delta in itertools.product(locals_, crowds, deltas):
+        general = shuffled_epsilon(local, reports, delta)
+        assert 0 <= general <= local * (1 + 1e-12)
+        for blanket in (blanket for k in ks for blanket in blankets_of(k, local)):
+            own = shuffled_epsilon(blanket, reports, delta)
+            assert 0 <= own <= local + 1e-9
+            assert own <= general * (1 + 0.02) + 1e-9, (local, reports, delta)
+            if reports > 1:
+                fewer = shuffled_delta(blanket, reports // 2, 0.9 * own)
+                assert shuffled_delta(blanket, reports, 0.9 * own) <= fewer * (1 + 0.02) + 1e-12
+
+
+def test_any_epsilon_and_crowd_has_a_figure_in_bounded_memory(monkeypatch):
+    """A window of 2^31 points was asked for at epsilon 8 and a million reports, and a logarithm of 0 was taken."""
+    sizes = measure(monkeypatch)
+    check_grid((8.0,), (1, 10**6), (1e-6,), (3,))
+    check_grid((50.0,), (2,), (1e-6,), (40,))
+    assert max(size for size, _ in sizes) <= blankets.MOST_POINTS
+    assert max(size * terms for size, terms in sizes) <= blankets.MOST_STEPS
+    assert len(sizes) < 300
+
+
+@pytest.mark.heavy
+def test_every_figure_of_the_grid_takes_bounded_memory(monkeypatch):
+    sizes = measure(monkeypatch)
+    check_grid(
+        (0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 20.0, 50.0), (1, 2, 10, 100, 10**4, 10**6), (1e-9, 1e-3), (3, 40)
+    )
+    check_grid((1.0, 8.0, 20.0), (10**8,), (1e-6,), (40,))
+    assert max(size for size, _ in sizes) <= blankets.MOST_POINTS
+    assert max(size * terms for size, terms in sizes) <= blankets.MOST_STEPS
+
+
+@pytest.mark.parametrize("local", [3.0, 8.0, 14.0])
+def test_large_epsilons_stay_above_the_exact_law(local):
+    for k, reports in ((2, 5), (3, 3)):
+        channel = response(k, local)
+        for epsilon in (0.3 * local, 0.8 * local, 0.98 * local):
+            exact = worst_delta(channel, reports, epsilon)
+            own = max(shuffled_delta(blanket, reports, epsilon) for blanket in Blanket.of(channel))
+            assert exact <= own * (1 + 1e-12)
+            assert exact <= shuffled_delta(channel.epsilon(), reports, epsilon) * (1 + 1e-12)
+            alone = exact_delta(channel, 0, 1, (), epsilon)
+            assert own <= alone * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("local", "reports"), [(8.0, 10**5), pytest.param(14.0, 10**8, marks=pytest.mark.heavy), (12.0, 10**6)]
+)
+def test_two_routes_agree_at_large_epsilons(local, reports):
+    counts, blanket = (shuffled_epsilon(one, reports, 1e-6) for one in (local, Blanket.generalized_response(2, local)))
+    assert blanket == pytest.approx(counts, rel=3e-3)
+
+
 # refusals
 def test_refuses_what_has_no_blanket():
     with pytest.raises(ParameterError, match="local"):
-        shuffled_delta(31.0, 10, 0.1)
+        shuffled_delta(0.0, 10, 0.1)
     with pytest.raises(ParameterError, match="reports"):
-        shuffled_delta(1.0, 1, 0.1)
+        shuffled_delta(1.0, 0, 0.1)
     with pytest.raises(ParameterError, match="pure"):
         Blanket.of(Channel([[1, 0], [Fraction(1, 2), Fraction(1, 2)]]))
     with pytest.raises(ParameterError, match="kinds"):

@@ -24,6 +24,7 @@ import sfumato as sf
 from reference import answer, counted, position
 from sfumato.auditing import Target
 from sfumato.mechanisms import (
+    Complement,
     CountedKeys,
     CutSynthesis,
     DiscoveredKeys,
@@ -485,6 +486,11 @@ def _targets() -> Iterator[Target]:
         run = Pipeline(sf.histogram("x"), settled, option.mechanism)
         more = {"generator": _words, "seed": 1}
         yield Target(f"counts of a public total, {option.name}", run, option.mechanism.guarantee(), choices | more)
+    halves = sf.Schema({"x": sf.Categories([0, 1], other=0, missing=0)}, adjacency=sf.Replace(), size=4)
+    held = Complement.calibrate(bind(sf.histogram("x"), halves), sf.Approximate(1.0, 0.01))
+    run = Pipeline(sf.histogram("x"), halves, held)
+    both = {"inputs": [0, 1, 1], "adjacency": "replace", "records": [0, 1, None, 7]} | more
+    yield Target("two counts of a public total, complement", run, held.guarantee(), both)
     odd = sf.workload("x", [[1, 1, -1], [1, -1, 3]])
     mechanism = ParityCube.calibrate(bind(odd, settled), sf.Pure(1.0))
     yield Target("odd rows, parity-cube", Pipeline(odd, settled, mechanism), mechanism.guarantee(), choices | more)

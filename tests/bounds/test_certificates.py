@@ -360,3 +360,15 @@ def test_a_stored_certificate_below_one_is_not_shown_as_one():
     assert "one of the two is false" in found.reason
     del record["worst"]
     assert certificate_from(record) == certificate(count())
+
+
+def test_no_loss_however_large_breaks_a_bound():
+    """Squares of errors underflow: a prefix at epsilon 680 was said to err less than is possible."""
+    for k, adjacency in ((2, AddRemove()), (8, AddRemove()), (2, Replace())):
+        held = Schema({"x": Integers(0, k - 1)}, size=1000, adjacency=adjacency)
+        for query in (prefix("x"), count(), sum("x"), histogram("x"), marginals(["x"], 1)):
+            for epsilon in (620.0, 660.0, 745.0, 1500.0):
+                question = bind(query, held)
+                for option in options(question, Pure(epsilon)):
+                    found = certify(question, option.mechanism)
+                    assert isinstance(found, NoBoundKnown) or found.factor >= 1 - 1e-6

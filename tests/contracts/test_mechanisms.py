@@ -20,6 +20,7 @@ from sfumato.mechanisms import (
     BracketedQuantiles,
     ChosenBandwidth,
     Coefficients,
+    Complement,
     ContinualCounting,
     CountedKeys,
     CutSynthesis,
@@ -105,6 +106,9 @@ MIXED = Schema(
     adjacency=Replace(), size=6,
 )  # fmt: skip
 SORTED = bind(count().by("c"), MIXED)
+PAIR = bind(count().by("c"), dataclasses.replace(
+    MIXED, columns={**MIXED.columns, "c": Categories(["a", "b"], other="b", missing="b")}
+))  # fmt: skip
 SIGNS = bind(sf.workload("c", [[1, 1, -1], [1, -1, 3]]), MIXED)
 ROWS = {
     "x": [3, 20, None, 7, 7, 1], "y": [0, 4, 9, 4, 2, 1], "z": [0, 1, 2, 3, 4, None],
@@ -164,6 +168,8 @@ CASES = [
     (DiscreteGaussian, TRIPLE, CONCENTRATED, np.array([7, -2, 0])),
     (Public, FREE, PURE, np.array([7])),
     (SumZero, SORTED, PURE, np.array([7, 2, 0])),
+    (Complement, PAIR, CONCENTRATED, np.array([4, 2])),
+    (Complement, PAIR, APPROXIMATE, np.array([4, 2])),
     (ParityCube, SIGNS, PURE, np.array([7, 1])),
     (Exponential, POPULAR, PURE, SCORES),
     (Exponential, POPULAR, CONCENTRATED, SCORES),

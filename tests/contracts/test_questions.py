@@ -10,7 +10,10 @@ import pytest
 
 import sfumato as sf
 from looping import run_checks
+from sfumato.answers.certificate import NoBoundKnown
 from sfumato.answers.statements import ErrorStatement, NotStated
+from sfumato.errors import UnsupportedQuery
+from sfumato.orders import preview
 from sfumato.planner import options
 from sfumato.queries import Query, bind
 from sfumato.queries.kinds import ALIASES, KINDS
@@ -115,10 +118,32 @@ def check_question_is_answered_released_read_and_stored(record, table):
             assert np.all(np.asarray(narrow[1]) <= np.asarray(wide[1]))
 
 
+CLASSES = {
+    "pure mechanisms": sf.Pure(1.0),
+    "mechanisms with epsilon and delta": sf.Approximate(1.0, 0.1),
+    "concentrated mechanisms": sf.Concentrated(0.02),
+}
+
+
+def check_certificate_is_about_all_that_keep_to_the_spend(record, table):
+    """A pure mechanism that answers a concentrated spend was called best among pure ones, which others beat."""
+    query = Query.from_record(record)
+    for adjacency in (sf.AddRemove(), sf.Replace()):
+        schema = sf.Schema(COLUMNS, adjacency=adjacency, size=300, version="10")
+        for named, spend in CLASSES.items():
+            try:
+                found = preview(query, schema, spend=spend, allow=ALLOWED).certificate
+            except UnsupportedQuery:
+                continue
+            if not isinstance(found, NoBoundKnown):
+                assert found.among.startswith(named), (record, adjacency, found)
+
+
 LAWS = (
     check_query_reads_back_equal_and_is_frozen,
     check_question_holds_what_was_asked_and_no_mechanism,
     check_question_is_answered_released_read_and_stored,
+    check_certificate_is_about_all_that_keep_to_the_spend,
 )
 
 

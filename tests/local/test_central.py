@@ -1,5 +1,7 @@
 """What a shuffle buys a protocol: never less than its exact channel proves, and what the guide promises."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,8 @@ from sfumato.local.protocols import (
     SubsetSelection,
     SymmetricUnary,
 )
-from sfumato.local.questions import Sets
+from sfumato.local.protocols.protocol import LocalProtocol
+from sfumato.local.questions import Marginals, Ranges, Sets
 from sfumato.numeric import shown_up
 from sfumato.privacy.guarantees import Approximate, Pure
 from sfumato.randomness import seeded
@@ -63,10 +66,59 @@ def test_maps_have_the_blanket_of_what_they_map_to():
 def test_what_shuffling_cannot_help_is_refused():
     with pytest.raises(UnsupportedQuery, match="pure local privacy"):
         central(GeneralizedResponse.calibrate(3, Approximate(1.0, 1e-3)), 1000, 1e-6)
-    with pytest.raises(UnsupportedQuery, match="buys nothing"):
-        central(Duchi.calibrate(0, 1, Pure(32.0)), 1000, 1e-6)
-    with pytest.raises(ParameterError, match="at least 2"):
-        central(GeneralizedResponse.calibrate(3, Pure(1.0)), 1, 1e-6)
+    with pytest.raises(ParameterError, match="at least 1"):
+        central(GeneralizedResponse.calibrate(3, Pure(1.0)), 0, 1e-6)
+
+
+def estimate_of(protocol: LocalProtocol, reports: int) -> Estimate:
+    """An estimate from a few reports that count many times."""
+    drawn = protocol.randomize(EXAMPLES.get(protocol.name, np.zeros)(50), seeded(2))
+    return Estimate(Collection("x", protocol), "1", reports, protocol.tally(drawn) * (reports // 50), {})
+
+
+EXAMPLES = {
+    "marginals": lambda n: np.zeros((n, 2), dtype=np.int64),
+    "sets": lambda n: [[0]] * n,
+    "coordinates": lambda n: np.zeros((n, 3)),
+}
+
+
+@pytest.mark.parametrize("names", ["grr", pytest.param("", marks=pytest.mark.heavy)])
+def test_no_side_figure_hides_an_estimate(names):
+    """`print(estimate)` took the logarithm of 0, or asked for 17 GB, at epsilon 8."""
+    kinds = {
+        "grr": lambda claim: GeneralizedResponse.calibrate(40, claim),
+        "subset": lambda claim: SubsetSelection.calibrate(40, claim),
+        "olh": lambda claim: LocalHashing.calibrate(40, claim),
+        "oue": lambda claim: OptimizedUnary.calibrate(40, claim),
+        "duchi": lambda claim: Duchi.calibrate(0, 1, claim),
+        "ranges": lambda claim: Ranges.calibrate(20, claim),
+        "sets": lambda claim: Sets.calibrate(20, claim, size=2),
+        "marginals": lambda claim: Marginals.calibrate([2, 3], claim),
+    }
+    for name in names.split() or kinds:
+        calibrate = kinds[name]
+        for epsilon, reports in ((0.1, 50), (8.0, 100_000), (20.0, 10_000), (50.0, 100_000)):
+            words = str(estimate_of(calibrate(Pure(epsilon)), reports))
+            assert "not computed" not in words, (name, epsilon)
+            assert "SUSPICIOUS" in words or "shuffled" in words, (name, epsilon)
+
+
+def test_one_report_is_not_hidden_and_says_so():
+    claim = central(GeneralizedResponse.calibrate(3, Pure(1.0)), 1, 1e-6)
+    assert 1 - 1e-5 <= claim.epsilon <= 1.0
+    assert central(Duchi.calibrate(0, 1, Pure(32.0)), 1000, 1e-6).epsilon <= 32
+    words = str(estimate_of(GeneralizedResponse.calibrate(3, Pure(20.0)), 100))
+    assert "too few reports to hide one at this epsilon" in words
+
+
+def test_a_side_figure_that_cannot_be_computed_is_said(monkeypatch):
+    estimate = estimate_of(GeneralizedResponse.calibrate(3, Pure(1.0)), 1000)
+    monkeypatch.setattr(Estimate, "central", lambda self, delta: 1 / 0)
+    monkeypatch.setattr(Estimate, "certificate", lambda self: math.log(0))
+    words = str(estimate)
+    assert words.count("not computed") == 2
+    assert "standard error" in words
 
 
 # over all rounds

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import CASES
 from scipy import stats
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.local import Difference, Estimate
 from sfumato.local.choosing import KNOWN
+from sfumato.local.collection.intervals import limits_of
 from sfumato.local.protocols.owned import Names
+from sfumato.local.questions.reading import Reading
 from statistical import ALPHA
 
 ROOT = Path(__file__).parents[2]
@@ -153,7 +156,6 @@ def test_what_clients_know_is_what_their_programs_hold_and_the_guide_shows():
         sf.local.collect("settings", yes_no=["a", "b", "c", "d"], spend=1.0, people=4000),
         sf.local.collect("apps", yes_no=[str(i) for i in range(40)], size=2, spend=1.0, people=4000),
         sf.local.collect("age", bounds=(0, 120), spend=1.0, people=4000),
-        sf.local.Collection("ages", sf.local.Ranges.calibrate(16, sf.Pure(1.0))),
         sf.local.Collection("word", sf.local.HadamardResponse.calibrate(16, sf.Pure(1.0))),
     ],
     ids=lambda one: one.protocol.name,
@@ -174,6 +176,52 @@ def test_what_is_foreseen_is_what_comes(collection):
     assert len(foreseen["of"]) == (3 if protocol.name in ("grr", "marginals", "sets") else 1)
     if len(foreseen["of"]) == 3:
         assert columns["standard_error"][0] == pytest.approx(error, rel=0.02)
+
+
+def stated_widths(protocol, tally, n):
+    """The half widths that an estimate states, by kind of value; limits are not cut, since shares are in the middle."""
+    if isinstance(protocol, sf.local.Ranges):
+        reading, k = Reading(protocol, tally), protocol.k
+        yield reading.radius(np.eye(k), 0.05).max()
+        yield reading.radius(np.tri(k), 0.05).max()
+        yield max(reading.radius(np.tri(k - low, k, low) - np.tri(1, k, low - 1), 0.05).max() for low in range(k))
+    else:
+        low, high = limits_of(protocol, tally, n, 0.05)
+        yield ((high - low) / 2).max()
+
+
+def test_every_kind_of_question_foresees_the_width_it_will_state():
+    """Ranges foresaw that of their first cell, and tables of several sizes that of the first table."""
+    claim, n, several = sf.Pure(1.0), 40_000, []
+    several += [sf.local.Ranges.calibrate(20, claim), sf.local.Ranges.calibrate(100, claim)]
+    several += [sf.local.Marginals.calibrate([2, 30], claim, order=1), sf.local.Sets.calibrate(9, claim, size=3)]
+    for protocol in [one for one, _ in CASES] + several:
+        foreseen = sf.local.preview(sf.local.Collection("x", protocol), people=n).columns()
+        half, count = np.arange(n) % 2, getattr(protocol, "dimension", 0)
+        values = {"sets": [[place] for place in half.tolist()], "marginals": np.stack([half, half], axis=1)}
+        held = values.get(protocol.name, np.repeat(half[:, None], count, axis=1) / 2 if count else half)
+        tally = protocol.tally(protocol.randomize(held, sf.local.seeded(5)))
+        if not foreseen["of"]:
+            with pytest.raises(SfumatoError):
+                limits_of(protocol, tally, n, 0.05)
+            continue
+        widths = list(stated_widths(protocol, tally, n))
+        for width, expected in zip(widths, foreseen["half_width"][-len(widths) :], strict=True):
+            assert width <= expected * 1.05, protocol.name
+            assert expected <= width * (2.1 if getattr(protocol, "k", 0) == 100 else 1.1), protocol.name
+
+
+def test_a_range_is_foreseen_with_the_error_that_it_has():
+    """Owners drawn from one population: the deviation over collections is at most the one foreseen, and not far off."""
+    protocol, n = sf.local.Ranges.calibrate(16, sf.Pure(1.0)), 4000
+    shares, found = np.zeros(16), []
+    shares[[3, 12]] = 0.5
+    for seed in range(60):
+        bits = sf.local.seeded(seed)
+        held = np.random.default_rng(seed).choice(16, n, p=shares)
+        found.append(protocol.estimate(protocol.tally(protocol.randomize(held, bits)), n)[3:12].sum())
+    error = sf.local.preview(sf.local.Collection("x", protocol), people=n).columns()["standard_error"][-1]
+    assert 0.5 * error < np.std(found) < 1.3 * error
 
 
 def test_a_search_for_strings_foresees_what_it_finds():

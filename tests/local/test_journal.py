@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.local.collection.database import CollectionError
-from sfumato.local.collection.journal import Incoming, Journal
+from sfumato.local.collection.journal import TWICE, Incoming, Journal
 
 DIGEST = "d" * 64
 
@@ -102,16 +102,34 @@ def test_merged_pieces_are_the_whole_and_merge_once(tmp_path):
     assert fold(total, b"1", [1, 2, 3]).before  # a batch of a piece is known to the whole
 
 
-def test_pieces_that_saw_the_same_token_do_not_merge(tmp_path):
+def test_pieces_that_were_sent_the_same_do_not_merge(tmp_path):
     left, right = opened(tmp_path, "l"), opened(tmp_path, "r")
-    fold(left, b"a", [1, 0, 0], tokens=[b"t" * 16])
-    fold(right, b"b", [1, 0, 0], tokens=[b"t" * 16])
+    tokens = [bytes([place]) * 16 for place in range(20)]
+    fold(left, b"a", [20, 0, 0], tokens=tokens)
+    fold(right, b"b", [20, 0, 0], tokens=tokens[:17] + [bytes([place]) * 16 for place in (30, 31, 32)])
     before = left.round()
-    with pytest.raises(CollectionError, match="replayed to both"):
+    with pytest.raises(CollectionError, match=r"share 17 of 20 reports"):
         left.merge(right)
     assert left.round().reports == before.reports
+    assert fold(right, b"c", [1, 0, 0]).accepted == 1  # it is not frozen
     with pytest.raises(CollectionError, match="itself"):
         left.merge(left)
+
+
+def test_a_report_that_came_to_two_pieces_costs_that_report_only(tmp_path):
+    """It made every later merge of the second piece fail, and 501 of 1,001 reports were lost."""
+    left, right = opened(tmp_path, "l"), opened(tmp_path, "r")
+    fold(left, b"a", [500, 0, 0])
+    fold(right, b"b", [0, 500, 0])
+    for piece in (left, right):
+        fold(piece, b"s" * 16, [1, 0, 0], tokens=[b"s" * 16])
+    fold(left, b"n" * 16, [1, 0, 0], tokens=[b"t" * 16])
+    fold(right, b"n" * 16, [1, 0, 0], tokens=[b"u" * 16])  # the name of another message
+    left.merge(right)
+    assert left.round().tally.tolist() == [504, 500, 0]
+    assert left.round().refused == {TWICE: 2}
+    assert left.merge(right).before
+    assert fold(left, b"s" * 16, [1, 0, 0], tokens=[b"s" * 16]).before
 
 
 # refusals

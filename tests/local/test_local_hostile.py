@@ -122,17 +122,17 @@ def test_a_budget_file_without_its_limit_is_refused(tmp_path, limit):
 
 
 # collectors
-def test_a_message_sent_to_two_pieces_stops_their_merge_and_nothing_else(tmp_path):
+def test_messages_sent_to_two_pieces_stop_their_merge_where_they_are_many(tmp_path):
     response = GeneralizedResponse.calibrate(4, Pure(1.0))
     collection = Collection("pieces", response)
     whole, piece = (Collector(collection, tmp_path / name) for name in ("whole", "piece"))
     messages = [Client(collection).report(value) for value in range(4)]
-    whole.add(messages[0])
+    whole.add_all(messages[:2])
     piece.add_all(messages)
-    with pytest.raises(CollectionError, match="share batches"):
+    with pytest.raises(CollectionError, match="share 2 of 4 reports"):
         whole.merge(piece)
     assert piece.add(Client(collection).report(1)).accepted == 1  # not frozen
-    assert (whole.state.reports, piece.state.reports) == (1, 5)
+    assert (whole.state.reports, piece.state.reports) == (2, 5)
     fresh = Collector(collection, tmp_path / "fresh")
     assert fresh.merge(piece).accepted == 5
     assert fresh.merge(piece).before
@@ -158,16 +158,16 @@ def test_a_report_that_arrives_during_a_merge_waits_and_goes_to_the_whole(tmp_pa
         except CollectionError as refused:
             found.append(str(refused))
 
-    sender, take = threading.Thread(target=send), journal._take_marks
+    sender, take = threading.Thread(target=send), getattr(journal, f"_take_{table}")
 
-    def take_late(connection, source, name, width):
-        take(connection, source, name, width)
-        if name == table:
-            sender.start()
-            sender.join(0.2)
-            assert not found  # it waits for the merge
+    def take_late(connection, source):
+        twice = take(connection, source)
+        sender.start()
+        sender.join(0.2)
+        assert not found  # it waits for the merge
+        return twice
 
-    monkeypatch.setattr(journal, "_take_marks", take_late)
+    monkeypatch.setattr(journal, f"_take_{table}", take_late)
     assert whole.merge(piece).accepted == 1
     sender.join()
     assert "frozen" in found[0]

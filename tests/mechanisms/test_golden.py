@@ -19,6 +19,7 @@ from sfumato.mechanisms import (
     BracketedQuantiles,
     ChosenBandwidth,
     Coefficients,
+    Complement,
     ContinualCounting,
     DiscreteGaussian,
     EllipticGaussian,
@@ -85,6 +86,7 @@ NUMBER, TRIPLE = Vector("number", 1, 3.0, 3.0, 3.0), Vector("triple", 3, 4.0, 2.
 PEOPLE = sf.Schema(
     {"x": sf.Integers(0, 20), "h": sf.Subsets(["a", "b", "c"], cap=2), "k": sf.Texts(5)}, sf.Person("id", 2), size=10
 )
+PAIRED = sf.Schema({"c": sf.Categories(list("ab"), other="b", missing="b")}, adjacency=sf.Replace(), size=9)
 SORTED = sf.Schema({"c": sf.Categories(list("abc"), other="c", missing="c")}, adjacency=sf.Replace(), size=9)
 ODD = sf.workload("c", [[1, 1, -1], [1, -1, 3]])
 PREFIXES = bind(Query.from_record({"query": "workload", "by": ["x"], "workload": [{"rows": ["prefix"]}]}), PEOPLE)
@@ -178,6 +180,7 @@ STREAMS = {
     "discrete-gaussian": released(DiscreteGaussian, TRIPLE, CONCENTRATED, np.array([7, -2, 0])),
     "discrete-gaussian-delta": released(DiscreteGaussian, NUMBER, APPROXIMATE, np.array([7])),
     "sum-zero": released(SumZero, bind(count().by("c"), SORTED), PURE, np.array([7, 2, 0])),
+    "complement": released(Complement, bind(count().by("c"), PAIRED), CONCENTRATED, np.array([7, 2])),
     "parity-cube": released(ParityCube, bind(ODD, SORTED), PURE, np.array([7, 1])),
     "strategy": released(Strategy, PREFIXES, PURE, np.arange(21)),
     "elliptic-gaussian": released(EllipticGaussian, PREFIXES, CONCENTRATED, np.arange(21)),
@@ -268,6 +271,7 @@ DIGESTS = {
     "discrete-gaussian": "7b14420450eb21fa",
     "discrete-gaussian-delta": "425a0020b39bb2d2",
     "sum-zero": "dbbf17f8b469c7d1",
+    "complement": "b8f7f4d2a8e3d706",
     "parity-cube": "803f96c269768122",
     "strategy": "0436fe0b89b5e98c",
     "elliptic-gaussian": "4456c5675bca946e",

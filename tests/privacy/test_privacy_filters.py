@@ -246,3 +246,15 @@ def test_budgets_refuse_what_they_cannot_hold():
         Odometer(tail=0.0)
     with pytest.raises(ParameterError, match="mu"):
         GaussianPrivacy(-1.0)
+
+
+def test_a_batch_takes_the_same_flags_for_both_sums():
+    """With deltas of their own, what fails for the claim and for the rhos of the members are different outputs."""
+    held = ApproximateFilter(Approximate(3.0, 1e-5))
+    claim = Approximate(1.0, 2e-6)
+    alone = held.amounts(claim)
+    with_deltas = held.batch(claim, [Approximate(0.2, 5e-7), Approximate(0.2, 5e-7), Pure(0.1)])
+    assert with_deltas[:3] == alone[:3]
+    without = held.batch(claim, [Pure(0.2), Pure(0.2), Concentrated(0.01)])
+    assert without[2] == 2 * held.amounts(Pure(0.2))[2] + held.amounts(Concentrated(0.01))[2] < alone[2]
+    assert without[:2] == alone[:2]

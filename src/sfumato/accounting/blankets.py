@@ -3,7 +3,8 @@ r"""The privacy blanket of a known local randomizer, and what it hides in a shuf
 Let w be a measure with w <= R(x) for every input x [BalleBellGasconNissim2019].  Then n shuffled reports cost at most
     delta(e) = (1/n) E (V_1 + ... + V_n)^+,   V = (R0(z) - e^e R1(z)) / w(z) with probability w(z), else 0,
 the V independent.  The mean is computed by one tilted Fourier transform after a mean-preserving spread of V to a
-grid, which can only raise it; rounded up.
+grid, which can only raise it; rounded up.  The grid is as coarse as `MOST_POINTS` makes it, and one report by itself,
+E V^+, always bounds the mean.
 Proof: docs/proofs/accounting-shuffling.md.
 """
 
@@ -26,8 +27,11 @@ Reals = npt.NDArray[np.float64]
 Kind = tuple[float, float, float]  # of the reports of one kind: their mass under R0, under R1, and in the blanket
 
 ULP = 2.0**-53
-REACH = 6.5  # tilted deviations on each side of the window
-FEWEST, FINEST = 1 << 10, 1 << 15  # points of the window: at least, and wanted
+REACH = 6.5  # tilted deviations on each side of the window that is wanted
+FEWEST, FINEST, MOST_POINTS = 1 << 10, 1 << 15, 1 << 20  # points of the window: at least, wanted, at most
+MOST_STEPS = 1 << 25  # points of the window times values of V, at most
+OUTSIDE = 5e-10  # tilted mass beyond either end of the window, at most
+WIDEST = 2.0**40  # grid steps in a value of V, at most
 COARSEST = 12.0  # grid steps in a deviation of V, at least
 SLACK = 1e-9  # relative, over the rounding of masses and exponents
 
@@ -109,9 +113,9 @@ class Blanket:
 
     def delta(self, reports: int, epsilon: float) -> float:
         """The least delta at `epsilon` that the blanket proves for `reports` shuffled reports, in both directions."""
-        factor = math.exp(epsilon)
-        if factor >= self.ratio * (1 + 1e-12):
+        if epsilon >= math.log(self.ratio) + 1e-12:
             return 0.0
+        factor = math.exp(epsilon)
         table = np.array(self.kinds)
         ways = [table, table[:, [1, 0, 2]]]
         if sorted(map(tuple, ways[0])) == sorted(map(tuple, ways[1])):
@@ -121,39 +125,89 @@ class Blanket:
     def _excess(self, table: Reals, reports: int, factor: float) -> float:
         first, second, blanket = table.T
         values = np.append((first - factor * second) / blanket, 0.0)
-        return min(1.0, mean_excess(values, np.append(blanket, max(0.0, 1 - self.mass)), reports))
+        one = float(np.sum(np.maximum(first - factor * second, 0.0)))
+        return min(1.0, one, mean_excess(values, np.append(blanket, max(0.0, 1 - self.mass)), reports))
 
 
 def mean_excess(values: Reals, masses: Reals, m: int) -> float:
-    """(1/m) E (V_1 + ... + V_m)^+ for independent V with the given values and masses, rounded up."""
+    """(1/m) E (V_1 + ... + V_m)^+ for independent V with the given values and masses, rounded up.
+
+    The window has at most `MOST_POINTS` points: where it would be larger, the grid is made coarser.
+    """
+    values, masses = values[masses > 0], masses[masses > 0]
     if values.max() <= 0:
         return 0.0
-    deviation = math.sqrt(float(masses @ (values - masses @ values) ** 2))
-    step = min(2 * REACH * deviation * math.sqrt(m) / FINEST, deviation / COARSEST)
-    index, weights = _spread(values / step, masses)
-    places = np.asarray(index * step, dtype=np.float64)
-    tilt, log_total = _saddle(places, weights)
-    tilted = weights * np.exp(tilt * step * index - log_total)
-    spread = step * math.sqrt(m * float(tilted @ (index - tilted @ index) ** 2))
-    size, outside = _window(places, tilted, m, spread, step)
-    sums, error = _sum_law(index, tilted, m, size)
-    points = step * (np.arange(size) - size // 2)
-    gains = np.where(points > 0, points * np.exp(-tilt * np.maximum(points, 0.0)), 0.0)
-    most = m * float(values.max()) + step * m
-    peak = min(most, 1 / (math.e * tilt)) if tilt > 0 else most
-    # no BLAS product here: it would wake threads
-    mean = float(np.sum(gains * np.maximum(sums, 0.0))) + error * float(gains.max()) + 2 * outside * peak
-    return math.exp(m * log_total) * mean * (1 + 1e-9 + 40 * ULP * m) / m
+    alone = float(np.sum(masses * np.maximum(values, 0.0))) * (1 + SLACK)
+    if m == 1:
+        return alone
+    values = np.maximum(values, -(m - 1) * values.max())  # a sum with a smaller one has no positive part either
+    step = max(_wanted_step(values, masses, m), float(np.abs(values).max()) / WIDEST)
+    most = max(FEWEST, min(MOST_POINTS, 1 << int(math.log2(MOST_STEPS / (2 * len(values))))))
+    while (tilted := _Tilted.on_grid(values, masses, m, step)).size > most:
+        step *= max(1.5, tilted.size / most / 4)
+    return min(alone, tilted.mean_excess())
+
+
+def _wanted_step(values: Reals, masses: Reals, m: int) -> float:
+    """The grid step that would serve the tilted law before it is spread, if memory were no matter."""
+    tilt, log_total = _saddle(values, masses)
+    weights = np.exp(np.log(masses) + tilt * values - log_total)
+    deviation = math.sqrt(float(np.sum(weights * (values - np.sum(weights * values)) ** 2)))
+    return min(max(2 * REACH * deviation * math.sqrt(m), 2 * float(values.max())) / FINEST, deviation / COARSEST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tilted:
+    """The law of V on a grid of this step, tilted; the window that holds the sum of m draws, and what lies outside."""
+
+    m: int
+    step: float
+    index: npt.NDArray[np.int64]
+    weights: Reals
+    tilt: float
+    log_total: float
+    size: int
+    outside: float
+    rounding: float
+
+    @classmethod
+    def on_grid(cls, values: Reals, masses: Reals, m: int, step: float) -> _Tilted:
+        """The law with each value split between the grid points around it; the largest value stays a grid point."""
+        top = float(values.max())
+        step = top / max(1, math.floor(top / step)) if step < top else step
+        index, weights = _spread(values / step, masses)
+        places = np.asarray(index * step, dtype=np.float64)
+        tilt, log_total = _saddle(places, weights)
+        exponents = np.log(weights) + tilt * places
+        tilted = np.exp(exponents - log_total)
+        found = tilted * m > 1e-30
+        parts = (np.abs(np.log(weights)) + tilt * np.abs(places))[found]
+        size, outside = _window(places[found], tilted[found], m, step)
+        left = float(np.sum(tilted[~found])) * m  # the sum has one of these with at most this chance
+        rounding = ULP * m * (40 + 4 * float(np.max(parts, initial=0.0)))
+        return cls(m, step, index[found], tilted[found], tilt, log_total, size, outside + left, rounding)
+
+    def mean_excess(self) -> float:
+        """(1/m) E S^+ from the law of the sum in the window."""
+        sums, error = _sum_law(self.index, self.weights, self.m, self.size)
+        points = self.step * (np.arange(self.size) - self.size // 2)
+        gains = np.where(points > 0, points * np.exp(-self.tilt * np.maximum(points, 0.0)), 0.0)
+        most = self.m * self.step * float(self.index.max() + 1)
+        peak = min(most, 1 / (math.e * self.tilt)) if self.tilt > 0 else most
+        # no BLAS product here: it would wake threads
+        mean = float(np.sum(gains * np.maximum(sums, 0.0))) + error * float(gains.max()) + 2 * self.outside * peak
+        return math.exp(self.m * self.log_total) * mean * (1 + 1e-9 + self.rounding) / self.m
 
 
 def _spread(scaled: Reals, masses: Reals) -> tuple[npt.NDArray[np.int64], Reals]:
-    """Each mass split between the two whole numbers around its value, with the same mean."""
+    """Each mass split between the two whole numbers around its value, with the same mean, if it is more than 0."""
     below = np.floor(scaled)
     part = scaled - below
     index = np.concatenate([below, below + 1]).astype(np.int64)
     weights = np.concatenate([masses * (1 - part), masses * part])
     places, inverse = np.unique(index, return_inverse=True)
-    return places, np.asarray(np.bincount(inverse, weights), dtype=np.float64)
+    gathered = np.asarray(np.bincount(inverse, weights), dtype=np.float64)
+    return places[gathered > 0], gathered[gathered > 0]
 
 
 def _saddle(values: Reals, weights: Reals) -> tuple[float, float]:
@@ -161,7 +215,7 @@ def _saddle(values: Reals, weights: Reals) -> tuple[float, float]:
     top = float(values.max())
 
     def mean(tilt: float) -> float:
-        return float((weights * np.exp(tilt * (values - top))) @ values)
+        return float(np.sum(weights * np.exp(tilt * (values - top)) * values))
 
     low, high = 0.0, 1 / top
     if mean(low) < 0:
@@ -170,29 +224,33 @@ def _saddle(values: Reals, weights: Reals) -> tuple[float, float]:
         for _ in range(40):
             middle = (low + high) / 2
             low, high = (middle, high) if mean(middle) < 0 else (low, middle)
-    return low, _log_moment(values, weights, low)
+    return low, float(_log_moments(values, weights, np.array([low]))[0])
 
 
-def _window(values: Reals, tilted: Reals, m: int, spread: float, step: float) -> tuple[int, float]:
-    """Points of a window around 0 and Chernoff's bound of the tilted mass outside."""
-    reach = REACH * spread
-    while True:
-        size = 1 << math.ceil(math.log2(max(FEWEST, 2 * reach / step + 4)))
-        limit = step * (size // 2 - 1)
-        logs = []
-        for sign in (1.0, -1.0):
-            guess = limit / spread**2
-            moves = [guess * share for share in (1.0, 0.7, 0.5, 0.3, 0.15)]
-            logs.append(min(m * _log_moment(sign * values, tilted, move) - move * limit for move in moves))
-        outside = sum(math.exp(min(0.0, log)) for log in logs)
-        if outside <= 1e-9 or limit >= m * float(np.abs(values).max()):
-            return size, outside if limit < m * float(np.abs(values).max()) else 0.0
-        reach *= 1.3
+def _window(values: Reals, tilted: Reals, m: int, step: float) -> tuple[int, float]:
+    """Points of a window around 0 that holds the sum of m draws, and Chernoff's bound of the tilted mass outside."""
+    centered = values - float(np.sum(tilted * values)) / max(float(np.sum(tilted)), ULP)
+    spread = math.sqrt(m * float(np.sum(tilted * centered**2)))
+    limit, sides = 0.0, []
+    for sign in (1.0, -1.0):
+        top = float(np.max(sign * values))
+        if top <= 0:
+            continue
+        fastest = 50 * max(1 / top, 1 / spread if spread else 0.0)
+        moves = np.geomspace(min(0.2 / spread if spread else fastest, fastest / 2), fastest, 160)  # any is valid
+        logs = m * _log_moments(sign * values, tilted, moves) + 64 * ULP * m * (1 + moves * top)
+        limit = max(limit, min(m * top, float(np.min((logs - math.log(OUTSIDE)) / moves))))
+        sides.append((top, moves, logs))
+    size = 1 << math.ceil(math.log2(max(FEWEST, 2 * limit / step + 4)))
+    held = step * (size // 2 - 1)
+    beyond = [math.exp(min(0.0, float(np.min(logs - moves * held)))) for top, moves, logs in sides if held < m * top]
+    return size, math.fsum(beyond)
 
 
-def _log_moment(values: Reals, weights: Reals, exponent: float) -> float:
+def _log_moments(values: Reals, weights: Reals, exponents: Reals) -> Reals:
+    """ln E e^(t V) for each exponent t; `values` all have mass, so that the logarithm is that of no zero."""
     top = float(values.max())
-    return exponent * top + math.log(float(weights @ np.exp(exponent * (values - top))))
+    return np.asarray(exponents * top + np.log(np.exp(exponents[:, None] * (values - top)) @ weights))
 
 
 def _sum_law(index: npt.NDArray[np.int64], weights: Reals, m: int, size: int) -> tuple[Reals, float]:

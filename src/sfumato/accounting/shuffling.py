@@ -3,7 +3,8 @@ r"""What a shuffler buys: the central guarantee of n honest reports whose sender
 Every epsilon_0-private randomizer, p = e^epsilon_0: the worst is two counts.  Of n - 1 others each adds one
 to the first or to the second with probability 1/(1 + p) each, the person in question adds one to the first with
 probability p/(1 + p), else to the second (or the other way round) [FeldmanMcMillanTalwar2023].  A known randomizer
-hides better behind its own blanket (`blankets`).  About replacing one report; rounded up.
+hides better behind its own blanket (`blankets`).  About replacing one report; rounded up.  What one report costs
+without a shuffle is a bound as well, and the only one beyond `LARGEST`.
 Proof: docs/proofs/accounting-shuffling.md.
 """
 
@@ -17,7 +18,6 @@ import numpy.typing as npt
 from sfumato.accounting.blankets import Blanket
 from sfumato.accounting.channels import Channel
 from sfumato.deferred import function
-from sfumato.errors import ParameterError
 from sfumato.numeric import round_down, round_up
 from sfumato.privacy.guarantees import Approximate
 from sfumato.privacy.parameters import nonnegative, positive, probability, whole
@@ -31,6 +31,7 @@ Reals = npt.NDArray[np.float64]
 
 SPECIAL_ERROR = 1e-9  # relative, granted to the incomplete beta function
 LARGEST = 30.0  # local epsilon: beyond it a shuffler buys nothing
+MOST_CROWD = 10**10  # reports that are counted on: more hide no worse
 CUT = 1e-20  # mass of the counts left out, added to delta
 PRECISION = 1e-5  # relative excess of an epsilon found by search
 
@@ -41,13 +42,16 @@ def shuffled_delta(local: float | Blanket, reports: int, epsilon: float) -> floa
     >>> shuffled_delta(1.0, 10_000, 0.1) < 1e-9 < 1e-3 < shuffled_delta(1.0, 300, 0.1)
     True
     """
-    whole("reports", reports, 2)
+    crowd = min(whole("reports", reports, 1), MOST_CROWD)
     nonnegative("epsilon", epsilon)
     if isinstance(local, Blanket):
-        return local.delta(reports, min(epsilon, 600.0))
-    if positive("local", local) > LARGEST:
-        raise ParameterError(f"local must be at most {LARGEST:g}, got {local!r}: a shuffler buys nothing there")
-    return 0.0 if epsilon >= local else _private(round_up(math.exp(local), 2), reports - 1, math.exp(epsilon))
+        return local.delta(crowd, min(epsilon, 600.0))
+    if epsilon >= positive("local", local):
+        return 0.0
+    alone = round_up(-math.expm1(epsilon - local) / (1 + math.exp(-local)), 4)
+    if local > LARGEST:
+        return alone
+    return min(alone, _private(round_up(math.exp(local), 2), crowd - 1, math.exp(epsilon)))
 
 
 def shuffled_epsilon(local: float | Blanket, reports: int, delta: float) -> float:
@@ -94,7 +98,7 @@ def _private(ratio: float, others: int, factor: float) -> float:
     start = np.floor((counts + 1) * (factor * ratio - 1) / ((ratio - 1) * (1 + factor))) + 1
     more, fewer = _upper(counts, start - 1), _upper(counts, start)
     first, second = own * more + (1 - own) * fewer, own * fewer + (1 - own) * more
-    gains = np.maximum(first - factor * second, 0.0) + SPECIAL_ERROR * (first + factor * second)
+    gains = np.maximum(first * (1 + SPECIAL_ERROR) - factor * second * (1 - SPECIAL_ERROR), 0.0)
     return min(1.0, float(np.sum(weights * gains)) * (1 + SPECIAL_ERROR) + CUT)
 
 

@@ -12,6 +12,7 @@ from sfumato.numeric import shown_down
 __all__ = ["Certificate", "Floor", "NoBoundKnown", "Verdict", "certificate_from", "certified"]
 
 ROUNDING = 1e-6  # of errors and bounds, which are both computed in floating point
+FAINT = 1e-120  # an error whose square is no reliable double
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +151,12 @@ def _must_bound(bound: float) -> None:
 def certified(
     achieved: float, bound: float, measure: str, bound_name: str, among: str, worst: str = "table"
 ) -> Certificate | NoBoundKnown:
-    """The certificate, unless the bound has vanished.
+    """The certificate, unless the bound has vanished: errors below `FAINT` cannot be compared in doubles.
 
     >>> certified(2.0, 0.0, "mean absolute error", "b", "m").words()
     'no bound known: at this much privacy loss the least error is too small to state'
     """
-    if not 0 < bound < float("inf"):
+    if not FAINT < bound < float("inf"):
         return NoBoundKnown("at this much privacy loss the least error is too small to state")
     return Certificate(achieved, bound, measure, bound_name, among, worst)
 

@@ -23,6 +23,7 @@ from sfumato.bounds.reachability import dependence, undecided
 from sfumato.bounds.selection import certify_popular, certify_quantiles
 from sfumato.bounds.tables import certify_counting_queries, certify_synthetic, certify_thresholds
 from sfumato.bounds.workloads import certify_running, certify_workload
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries.components import Moments
 from sfumato.queries.correlation import Correlation
 from sfumato.queries.counts import Counts
@@ -61,41 +62,50 @@ from sfumato.queries.vector import Whole
 
 __all__ = ["certify"]
 
-Bound = Callable[[Any, Any], Verdict]  # of a question and a mechanism
+Bound = Callable[[Any, Any, Guarantee], Verdict]  # of a question, a mechanism and what was to be spent
 
 
-def certify(question: Question, mechanism: Any, output: object = None) -> Verdict:
-    """The certificate of one mechanism on one question; of a release also from the public output, which shows sizes."""
+def certify(question: Question, mechanism: Any, output: object = None, *, spend: Guarantee | None = None) -> Verdict:
+    """The certificate of one mechanism on one question; of a release also from the public output, which shows sizes.
+
+    The bound is about every mechanism that keeps to `spend`, not about the class of the one that was taken: a pure
+    mechanism that answers a concentrated spend is compared with all concentrated ones.  Without a spend it is about
+    those of the mechanism's own claim.
+    """
     obstacle = dependence(question.query, question.schema)
     if obstacle is not None:
         return NoBoundKnown(obstacle)
-    for form in type(question).__mro__:
-        if form in SIZED:
-            return SIZED[form](question, mechanism, output)
-        if form in BOUNDS:
-            return BOUNDS[form](question, mechanism)
+    claim = mechanism.guarantee() if spend is None else spend
+    try:
+        for form in type(question).__mro__:
+            if form in SIZED:
+                return SIZED[form](question, mechanism, claim, output)
+            if form in BOUNDS:
+                return BOUNDS[form](question, mechanism, claim)
+    except (ArithmeticError, MemoryError):  # beyond doubles: nothing is known, and an answer is not held back for it
+        return NoBoundKnown("it could not be computed at this much privacy loss")
     return NoBoundKnown("none is proven here for this question")
 
 
-def _mean(question: Mean, mechanism: Any, output: Whole | None) -> Verdict:
+def _mean(question: Mean, mechanism: Any, claim: Guarantee, output: Whole | None) -> Verdict:
     if question.rows is None:
-        return certify_mean(question, mechanism, output)
-    return certify_public_mean(question, mechanism)
+        return certify_mean(question, mechanism, claim, output)
+    return certify_public_mean(question, mechanism, claim)
 
 
-def _share(question: Share, mechanism: Claiming, output: Whole | None) -> Verdict:
+def _share(question: Share, mechanism: Claiming, claim: Guarantee, output: Whole | None) -> Verdict:
     hindered = undecided(question.asked, question.schema)
-    return NoBoundKnown(hindered) if hindered is not None else _mean(question, mechanism, output)
+    return NoBoundKnown(hindered) if hindered is not None else _mean(question, mechanism, claim, output)
 
 
 def _unknown(reason: str) -> Bound:
     """What is said of questions for which no bound is known."""
-    return lambda question, mechanism: NoBoundKnown(reason)
+    return lambda question, mechanism, claim: NoBoundKnown(reason)
 
 
-def _of_records(question: SanitizedRows, mechanism: Any) -> Verdict:
+def _of_records(question: SanitizedRows, mechanism: Any, claim: Guarantee) -> Verdict:
     """Of records perturbed one by one, which know the bound of their own spaces."""
-    certificate: Verdict = mechanism.certificate()
+    certificate: Verdict = mechanism.certificate(claim)
     return certificate
 
 

@@ -53,46 +53,48 @@ class Waved(Protocol[Asked]):
     @property
     def noise(self) -> Noise: ...
 
-    def guarantee(self) -> Guarantee: ...
-
 
 def certify_density(
-    question: Density, mechanism: Waved[Density], output: Whole | None = None
+    question: Density, mechanism: Waved[Density], claim: Guarantee, output: Whole | None = None
 ) -> Certificate | NoBoundKnown:
     """The certificate of noise on a kernel density or its integral, at the public, declared or released size."""
     hindered = restriction(question.query, question.schema)
-    return _certify(question, mechanism, hindered, _rows_of(question, mechanism, output), _columns(mechanism.query))
+    return _certify(
+        question, mechanism, claim, hindered, _rows_of(question, mechanism, output), _columns(mechanism.query)
+    )
 
 
 def certify_mean_curve(
-    question: MeanCurve, mechanism: Waved[MeanCurve], output: Whole | None = None
+    question: MeanCurve, mechanism: Waved[MeanCurve], claim: Guarantee, output: Whole | None = None
 ) -> Certificate | NoBoundKnown:
     """The certificate of noise on a mean of curves, at the public, declared or released size."""
     hindered = restriction(question.query, question.schema)
-    return _certify(question, mechanism, hindered, _rows_of(question, mechanism, output), _waves(mechanism.query))
+    return _certify(
+        question, mechanism, claim, hindered, _rows_of(question, mechanism, output), _waves(mechanism.query)
+    )
 
 
 def certify_curves_by_group(
-    question: CurvesByGroup, mechanism: Waved[CurvesByGroup], output: Whole | None = None
+    question: CurvesByGroup, mechanism: Waved[CurvesByGroup], claim: Guarantee, output: Whole | None = None
 ) -> Certificate | NoBoundKnown:
     """The certificate of noise on the curves of groups, at the declared size, rows shared equally by the groups."""
     size, groups = question.schema.size, question.groups.count
     each = None if size is None else max(1, size // groups)
     hindered = emptiness(question.groups, question.schema) or restriction(question.query, question.schema)
     kinds = PARTS[type(mechanism.query.part)](mechanism.query.part)
-    return _certify(question, mechanism, hindered, each, kinds, f"{groups} groups of ")
+    return _certify(question, mechanism, claim, hindered, each, kinds, f"{groups} groups of ")
 
 
 def _certify(
-    question: FunctionQuestion, mechanism: Waved[FunctionQuestion], hindered: str | None, size: int | None,
-    kinds: Kinds, groups: str = "",
+    question: FunctionQuestion, mechanism: Waved[FunctionQuestion], claim: Guarantee, hindered: str | None,
+    size: int | None, kinds: Kinds, groups: str = "",
 ) -> Certificate | NoBoundKnown:  # fmt: skip
     """At this number of rows; of several groups each has so many, and the mean is over all of them."""
     if hindered is not None:
         return NoBoundKnown(hindered)
     if size is None:
         return NoBoundKnown("it depends on the number of rows; declare size= to preview it")
-    answered, claim, public = mechanism.query, mechanism.guarantee(), question.divisor is not None
+    answered, public = mechanism.query, question.divisor is not None
     points, columns, radius = kinds
     shown = answered.reading.design(points) * answered.worth / math.sqrt(len(points))
     values, spread = shown @ columns, mechanism.noise.variance * float((shown**2).sum())

@@ -33,14 +33,14 @@ FEW, TRIED = 64, 8  # of few items several sets are tried, since some have shift
 DOWN = 1 - 1e-9  # more than the transform may have added
 
 
-def certify_items(question: ItemCounts, mechanism: Noised) -> Certificate | NoBoundKnown:
+def certify_items(question: ItemCounts, mechanism: Noised, claim: Guarantee) -> Certificate | NoBoundKnown:
     """Of the counts of every item, by group: a row adds one to each item of its set."""
     if question.dimension == 0:
         return NoBoundKnown("there is no group")
     found = obstacle(question)
     if found is not None:
         return NoBoundKnown(found)
-    return least_of_items(question, mechanism.guarantee()).certificate(question.dimension * mechanism.noise.variance)
+    return least_of_items(question, claim).certificate(question.dimension * mechanism.noise.variance)
 
 
 def least_of_items(question: ItemCounts, claim: Guarantee) -> Least:

@@ -23,17 +23,15 @@ BETA = 0.05
 class Discovering(Protocol):
     """A mechanism that shows keys, and says from how many holders on."""
 
-    def guarantee(self, distance: int = 1) -> Guarantee: ...
-
     def error(self, beta: float = 0.05) -> float: ...
 
 
-def certify_keys(question: Keys, mechanism: Discovering) -> Certificate | NoBoundKnown:
+def certify_keys(question: Keys, mechanism: Discovering, claim: Guarantee) -> Certificate | NoBoundKnown:
     """By the number of holders from which a key is found with probability 95 %."""
     found, size = obstacle(question.counts(STAND_INS)), public_units(question.schema)
     if found is not None:
         return NoBoundKnown(found)
-    steps = least_steps(mechanism.guarantee(), 0.0, 1 - BETA)
+    steps = least_steps(claim, 0.0, 1 - BETA)
     if steps is None or (size is not None and steps > size):
         return NoBoundKnown("no key would be found in a table of this size")
     return certified(

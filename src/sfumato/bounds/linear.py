@@ -35,12 +35,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Judged(Protocol):
-    """What a certificate needs of a mechanism for linear answers: its claim, and the error of one answer."""
+    """What a certificate needs of a mechanism for linear answers: the error of one answer."""
 
     @property
     def root_mean_square(self) -> float: ...
-
-    def guarantee(self) -> Guarantee: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,33 +47,37 @@ class Noised(Protocol):
     @property
     def noise(self) -> Noise: ...
 
-    def guarantee(self) -> Guarantee: ...
 
-
-def certify_counts(question: Counts, mechanism: Noised) -> Certificate | NoBoundKnown:
+def certify_counts(question: Counts, mechanism: Noised, claim: Guarantee) -> Certificate | NoBoundKnown:
     """Of counts and histograms: a row adds one."""
-    return _certify(question, mechanism, 1, 1, 1.0)
+    return _certify(question, mechanism, claim, 1, 1, 1.0)
 
 
-def certify_total(question: Total, mechanism: Noised) -> Certificate | NoBoundKnown:
+def certify_total(question: Total, mechanism: Noised, claim: Guarantee) -> Certificate | NoBoundKnown:
     """Of sums: a row adds its value, or a weight times it, which leaves gaps."""
-    return _certify(question, mechanism, *question.ends, question.lattice.value(1) * question.step, question.dense)
+    return _certify(
+        question, mechanism, claim, *question.ends, question.lattice.value(1) * question.step, question.dense
+    )
 
 
-def certify_total_difference(question: TotalDifference, mechanism: Noised) -> Certificate | NoBoundKnown:
+def certify_total_difference(
+    question: TotalDifference, mechanism: Noised, claim: Guarantee
+) -> Certificate | NoBoundKnown:
     """Of differences of counts or sums: a row adds its value, or takes it off."""
     if groups_of(question.schema) > 1:
         return NoBoundKnown(IN_BOTH)
     (worth,) = question.inner.estimate(np.array([1], dtype=object))
-    return _certify(question, mechanism, -question.reach, question.reach, float(worth), question.inner.dense)
+    return _certify(question, mechanism, claim, -question.reach, question.reach, float(worth), question.inner.dense)
 
 
-def certify_public_mean(question: Mean, mechanism: Noised) -> Certificate | NoBoundKnown:
+def certify_public_mean(question: Mean, mechanism: Noised, claim: Guarantee) -> Certificate | NoBoundKnown:
     """Of a mean over a public number of rows, which is a sum counted from the lower bound."""
-    return _certify(question, mechanism, 0, question.lattice.width, question.lattice.value(1) / (question.rows or 1))
+    return _certify(
+        question, mechanism, claim, 0, question.lattice.width, question.lattice.value(1) / (question.rows or 1)
+    )
 
 
-def certify_smooth_mean(question: SmoothMean, mechanism: Noised) -> Certificate | NoBoundKnown:
+def certify_smooth_mean(question: SmoothMean, mechanism: Noised, claim: Guarantee) -> Certificate | NoBoundKnown:
     """Of the mean of a smooth function over a public number of rows: from its values at some rows."""
     size = question.rows
     if size is None:
@@ -81,14 +85,19 @@ def certify_smooth_mean(question: SmoothMean, mechanism: Noised) -> Certificate 
     places = [np.unique(np.linspace(0, axis.cells - 1, SAMPLED).round().astype(np.int64)) for axis in question.axes]
     cells = np.stack([part.ravel() for part in np.meshgrid(*places, indexing="ij")], axis=1)
     values = np.clip(whole_values(question.function, question.axes, cells), *question.ends)
-    claim = mechanism.guarantee()
     least = best_family(families_of_cells(1, float(values.max() - values.min()), 0.0, size), claim, size)
     found = Least(least, "least variance of a count, along replacements", among(claim, size))
     return found.certificate(mechanism.noise.variance, worth=1 / (SCALE * size))
 
 
 def _certify(
-    question: VectorQuestion, mechanism: Noised, low: int, high: int, worth: float, single: bool = True
+    question: VectorQuestion,
+    mechanism: Noised,
+    claim: Guarantee,
+    low: int,
+    high: int,
+    worth: float,
+    single: bool = True,
 ) -> Certificate | NoBoundKnown:
     """A row adds low..high units, each `worth` that much."""
     if question.dimension == 0 or question.sensitivity("linf") == 0:
@@ -96,7 +105,7 @@ def _certify(
     found = obstacle(question)
     if found is not None:
         return NoBoundKnown(found)
-    least = least_of_numbers(question, mechanism.guarantee(), low, high, single)
+    least = least_of_numbers(question, claim, low, high, single)
     return least.certificate(mechanism.noise.variance, question.dimension, worth)
 
 

@@ -20,6 +20,7 @@ from sfumato.bounds.numbers import IN_BOTH, groups_of
 from sfumato.bounds.ratios import MEASURE, NAME, Claiming, least_place, rounded_down, tables_of, terms_of
 from sfumato.bounds.reachability import most_rows, obstacle, undecided
 from sfumato.privacy.adjacency import Replace
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries.difference import Difference
 from sfumato.queries.quotient import Quotient
 from sfumato.queries.ratio_error import mean_place_mean_square, quotient_mean_square
@@ -30,7 +31,9 @@ __all__ = ["certify_difference", "certify_quotient"]
 MISSED = 0.05  # the chance that the true sum of denominators lies above the upper limit
 
 
-def certify_difference(question: Difference, mechanism: Claiming, output: Whole | None) -> Certificate | NoBoundKnown:
+def certify_difference(
+    question: Difference, mechanism: Claiming, claim: Guarantee, output: Whole | None
+) -> Certificate | NoBoundKnown:
     """The certificate of differences of means and shares."""
     inner = question.inner
     if groups_of(question.schema) > 1:
@@ -42,7 +45,7 @@ def certify_difference(question: Difference, mechanism: Claiming, output: Whole 
         found = undecided(inner.judged, inner.schema)
     if found is not None:
         return NoBoundKnown(found)
-    terms = terms_of("mean", inner, mechanism, output, mean_place_mean_square)
+    terms = terms_of("mean", inner, mechanism, claim, output, mean_place_mean_square)
     if isinstance(terms, NoBoundKnown):
         return terms
     roots = [math.sqrt(one) for one in terms.achieved]
@@ -51,11 +54,12 @@ def certify_difference(question: Difference, mechanism: Claiming, output: Whole 
     worth = inner.lattice.value(inner.lattice.width) / math.sqrt(max(1, question.cells.count))
     heavy = " of the largest weight" if inner.weights is not None else ""
     worst = tables_of(terms, most_rows(question.schema) < math.inf, heavy)
-    claim = mechanism.guarantee()
     return certified(worth * math.sqrt(achieved), worth * math.sqrt(least), MEASURE, NAME, words(claim), worst)
 
 
-def certify_quotient(question: Quotient, mechanism: Claiming, output: Whole | None) -> Certificate | NoBoundKnown:
+def certify_quotient(
+    question: Quotient, mechanism: Claiming, claim: Guarantee, output: Whole | None
+) -> Certificate | NoBoundKnown:
     """The certificate of ratios of two sums: of all cells together at one sum of denominators, the largest."""
     found = obstacle(question)
     if found is not None:
@@ -63,7 +67,7 @@ def certify_quotient(question: Quotient, mechanism: Claiming, output: Whole | No
     total = _largest(question, mechanism, output)
     if total is None:
         return NoBoundKnown("it depends on the number of rows; declare size= to preview it")
-    claim, replaced = mechanism.guarantee(), isinstance(question.schema.adjacency, Replace)
+    replaced = isinstance(question.schema.adjacency, Replace)
     room = most_rows(question.schema) / max(1, question.cells.count)
     chains = [
         _achieved(question, mechanism.noise, one) for one in _moves(question, total, replaced) if one.rows <= room

@@ -51,12 +51,10 @@ MOST_SIZES = 4  # groups of more sizes than these share the chains of sizes with
 
 
 class Claiming(Protocol):
-    """A mechanism with noise of one law on each number, and its claim."""
+    """A mechanism with noise of one law on each number."""
 
     @property
     def noise(self) -> Noise: ...
-
-    def guarantee(self) -> Guarantee: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +76,27 @@ PLACES = {  # by kind, and whether units are replaced
 }
 
 
-def certify_mean(question: Mean, mechanism: Claiming, output: Whole | None) -> Certificate | NoBoundKnown:
+def certify_mean(
+    question: Mean, mechanism: Claiming, claim: Guarantee, output: Whole | None
+) -> Certificate | NoBoundKnown:
     """The certificate of means over private numbers of rows; of weighted ones, on rows of the largest weight."""
-    return certify_ratio("mean", question, mechanism, output, mean_place_mean_square, 1, question.weights is not None)
+    return certify_ratio(
+        "mean", question, mechanism, claim, output, mean_place_mean_square, 1, question.weights is not None
+    )
 
 
-def certify_variance(question: VectorQuestion, mechanism: Claiming, output: Whole | None) -> Certificate | NoBoundKnown:
+def certify_variance(
+    question: VectorQuestion, mechanism: Claiming, claim: Guarantee, output: Whole | None
+) -> Certificate | NoBoundKnown:
     """The certificate of variances."""
-    return certify_ratio("variance", question, mechanism, output, variance_place_mean_square, 2)
+    return certify_ratio("variance", question, mechanism, claim, output, variance_place_mean_square, 2)
 
 
 def certify_deviation(
-    question: VectorQuestion, mechanism: Claiming, output: Whole | None
+    question: VectorQuestion, mechanism: Claiming, claim: Guarantee, output: Whole | None
 ) -> Certificate | NoBoundKnown:
     """The certificate of standard deviations."""
-    return certify_ratio("std", question, mechanism, output, deviation_place_mean_square, 1)
+    return certify_ratio("std", question, mechanism, claim, output, deviation_place_mean_square, 1)
 
 
 @lru_cache(maxsize=4096)  # a service is asked at many spends
@@ -151,7 +155,7 @@ class Terms:
 
 
 def terms_of(
-    kind: str, question: VectorQuestion, mechanism: Claiming, output: Whole | None,
+    kind: str, question: VectorQuestion, mechanism: Claiming, claim: Guarantee, output: Whole | None,
     error: Callable[[Noise, float], float],
 ) -> Terms | NoBoundKnown:  # fmt: skip
     """What is achieved in each cell, and what is possible."""
@@ -160,7 +164,7 @@ def terms_of(
         return NoBoundKnown("it depends on the number of rows; declare size= to preview it")
     if sum(sizes) > most_rows(question.schema):
         return NoBoundKnown("the groups would need more rows than the declared size has")
-    claim, rows = mechanism.guarantee(), question.schema.unit.rows
+    rows = question.schema.unit.rows
     replaced = isinstance(question.schema.adjacency, Replace)
     digits = 2 if len(set(sizes)) <= MOST_SIZES else 1
     found, more = {}, 0
@@ -174,20 +178,20 @@ def terms_of(
 
 
 def certify_ratio(
-    kind: str, question: VectorQuestion, mechanism: Claiming, output: Whole | None,
+    kind: str, question: VectorQuestion, mechanism: Claiming, claim: Guarantee, output: Whole | None,
     error: Callable[[Noise, float], float], power: int, weighted: bool = False, part: str = "group",
 ) -> Certificate | NoBoundKnown:  # fmt: skip
     found = obstacle(question)
     if found is not None:
         return NoBoundKnown(found)
-    terms = terms_of(kind, question, mechanism, output, error)
+    terms = terms_of(kind, question, mechanism, claim, output, error)
     if isinstance(terms, NoBoundKnown):
         return terms
     worth = question.lattice.value(question.lattice.width) ** power / math.sqrt(len(terms.sizes))
     heavy = " of the largest weight" if weighted else ""
     worst = tables_of(terms, most_rows(question.schema) < math.inf, heavy, part)
     achieved, least = worth * math.sqrt(sum(terms.achieved)), worth * math.sqrt(sum(terms.least))
-    return certified(achieved, least, MEASURE, NAME, words(mechanism.guarantee()), worst)
+    return certified(achieved, least, MEASURE, NAME, words(claim), worst)
 
 
 def _per_row(question: VectorQuestion) -> int:

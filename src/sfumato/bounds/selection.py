@@ -35,12 +35,10 @@ FEW = NoBoundKnown("the declared size is too small for the tables that the bound
 class Choosing(Protocol):
     """A mechanism that chooses, and bounds its loss."""
 
-    def guarantee(self, distance: int = 1) -> Guarantee: ...
-
     def error(self, beta: float = 0.05) -> float: ...
 
 
-def certify_popular(question: Popular, mechanism: Choosing) -> Certificate | NoBoundKnown:
+def certify_popular(question: Popular, mechanism: Choosing, claim: Guarantee) -> Certificate | NoBoundKnown:
     """By the lead from which the best items are chosen with probability 95 %."""
     many, k = len(question.items), question.k
     found = obstacle(question)
@@ -48,7 +46,6 @@ def certify_popular(question: Popular, mechanism: Choosing) -> Certificate | NoB
         return NoBoundKnown(found or "there is no cell")
     if k == many:
         return NoBoundKnown("every item is chosen, and only their order is asked for")
-    claim = mechanism.guarantee()
     lead = least_lead(question, claim)
     if lead is None:
         return FEW
@@ -91,12 +88,11 @@ def _lead(question: Popular, j: int, units: int) -> int:
     return lead if size is None or size >= units + (k - j) * lead else 0
 
 
-def certify_quantiles(question: Quantiles, mechanism: Choosing) -> Certificate | NoBoundKnown:
+def certify_quantiles(question: Quantiles, mechanism: Choosing, claim: Guarantee) -> Certificate | NoBoundKnown:
     """By the rank error that is reached with probability 5 %, in the smallest steps that rank errors have."""
     found = obstacle(question)
     if found is not None or not question.cells.count:
         return NoBoundKnown(found or "there is no cell")
-    claim = mechanism.guarantee()
     single = len(question.probabilities) == 1
     least = max(least_rank_error(question, claim, p) for p in question.probabilities)
     if least < HALF:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Protocol
 
 import numpy as np
 
@@ -35,15 +34,9 @@ NAME = "least variance of a count, ellipsoid of kinds of rows"
 VANISHES = "at this much privacy loss, or with so few units, the least error is too small to state"
 
 
-class Claimed(Protocol):
-    """What a floor needs of a mechanism: its claim alone."""
-
-    def guarantee(self) -> Guarantee: ...
-
-
-def certify_synthetic(question: SyntheticRows, mechanism: Claimed) -> Verdict:
+def certify_synthetic(question: SyntheticRows, mechanism: object, claim: Guarantee) -> Verdict:
     """The floor under the tables of all pairs of columns (of single ones, if there is one) on the worst table."""
-    claim, schema = mechanism.guarantee(), question.schema
+    schema = question.schema
     if question.undiscovered:
         return NoBoundKnown("how many texts there are is not public")
     if question.uncut:
@@ -61,16 +54,16 @@ def certify_synthetic(question: SyntheticRows, mechanism: Claimed) -> Verdict:
     return _floor(total / answers, measure, f"{words(claim)} on tables of {tables}")
 
 
-def certify_counting_queries(question: CountingQueries, mechanism: Claimed) -> Verdict:
+def certify_counting_queries(question: CountingQueries, mechanism: object, claim: Guarantee) -> Verdict:
     """The floor under the counting queries that a small database answers."""
     found = obstacle(question.linear)
     if found is not None or question.linear.sensitivity("l1") == 0:
         return NoBoundKnown(found or "the answers are public, their error is zero")
-    least = least_of_workload(question.linear, mechanism.guarantee())
+    least = least_of_workload(question.linear, claim)
     return _floor(least.mean_square / question.linear.dimension, "root mean square error of a query", least.among)
 
 
-def certify_thresholds(question: ThresholdGrid, mechanism: Claimed) -> Verdict:
+def certify_thresholds(question: ThresholdGrid, mechanism: object, claim: Guarantee) -> Verdict:
     """The floor under the numbers of rows at or below the points of a grid."""
     moves = moves_of(question.schema, question.query.columns[:1], question.query.condition is not None)
     points = question.axis.cells
@@ -80,7 +73,6 @@ def certify_thresholds(question: ThresholdGrid, mechanism: Claimed) -> Verdict:
         return NoBoundKnown(hindered)
     if question.query.condition is not None and units is not None:
         return NoBoundKnown("which rows are left out depends on the condition")
-    claim = mechanism.guarantee()
     least = least_of_moves(Linear((points,), (Block((UPTO,)),)), moves, units, claim)
     return _floor(least / points, "root mean square error of a threshold, in rows,", among(claim, units))
 

@@ -32,23 +32,23 @@ MOST_ENTRIES = 2_000_000
 SMALLEST = 1e-11  # of the largest eigenvalue: more than rounding may have added to any
 
 
-def certify_workload(question: Workload, mechanism: Judged) -> Certificate | NoBoundKnown:
+def certify_workload(question: Workload, mechanism: Judged, claim: Guarantee) -> Certificate | NoBoundKnown:
     """The certificate of a mechanism on a workload: the weighted root mean square of a row."""
     if question.sensitivity("l1") == 0:
         return NoBoundKnown("the answers are public, their error is zero")
     found = obstacle(question)
     if found is not None:
         return NoBoundKnown(found)
-    least = least_of_workload(question, mechanism.guarantee())
+    least = least_of_workload(question, claim)
     return least.certificate(mechanism.root_mean_square**2, question.dimension)
 
 
-def certify_running(question: Running, mechanism: Judged) -> Certificate | NoBoundKnown:
+def certify_running(question: Running, mechanism: Judged, claim: Guarantee) -> Certificate | NoBoundKnown:
     """That of running counts on the prefix sums of all periods: also whoever waits for the last period is among all."""
     found = obstacle(question)
     if found is not None:
         return NoBoundKnown(found)
-    least = least_of_workload(question.prefixes, mechanism.guarantee())
+    least = least_of_workload(question.prefixes, claim)
     return least.certificate(mechanism.root_mean_square**2, question.prefixes.dimension)
 
 

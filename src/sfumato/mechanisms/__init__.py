@@ -53,6 +53,7 @@ MECHANISMS: Listed[type[Mechanism]] = Listed(
         "net": "synthetic.net:Net",
         "spectral-ball": "functions.spectral_ball:SpectralBall",
         "sum-zero": "noise.sum_zero:SumZero",
+        "complement": "noise.complement:Complement",
         "parity-cube": "geometry.parity_cube:ParityCube",
     },
 )

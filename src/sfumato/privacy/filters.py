@@ -122,7 +122,9 @@ class ApproximateFilter:
     def batch(self, claim: Guarantee, claims: Sequence[Guarantee]) -> Amounts:
         """What several releases fixed in advance, with these claims, cost if together they meet `claim`.
 
-        They have both: the epsilon of the claim, and the sum of their own rhos; the claim's delta pays for either.
+        Without deltas of their own they have both: the epsilon of the claim, for which its delta pays, and the sum of
+        their own rhos, which needs none.  With deltas, what fails for the claim and what fails for their own rhos are
+        different outputs, and one delta does not pay for both: then the rho is that of the claim.
         """
         own = sum((exact(one.delta) for one in claims if isinstance(one, Approximate)), Fraction(0))
         if not isinstance(claim, Approximate) or own > exact(claim.delta):
@@ -130,8 +132,9 @@ class ApproximateFilter:
                 f"a batch is charged as Approximate(epsilon, delta), with at least the deltas of its releases, "
                 f"got {claim!r}"
             )
-        epsilon, delta, _, _, _ = self.amounts(claim)
-        rho = sum(self.amounts(one)[2] for one in claims)
+        epsilon, delta, rho, _, _ = self.amounts(claim)
+        if not own:
+            rho = sum(self.amounts(one)[2] for one in claims)
         return (epsilon, delta, rho, 0, 1)
 
     def spare(self, total: Amounts, first: Amounts | None = None) -> float:

@@ -157,8 +157,9 @@ def _coordinate_tails(scale: float, dimension: int) -> npt.NDArray[np.float64]:
 
 
 def _moments(scale: float, dimension: int) -> tuple[float, float]:
-    """Mean and variance of E."""
-    weights = _tilted(scale, dimension)[0]
+    """Mean and variance of E; weights that are too small for doubles count as large as they may be."""
+    held = _tilted(scale, dimension)[0]
+    weights = np.where(held > 0, held, 2 * TINY)
     weights = weights / weights.sum()
     j = np.arange(dimension + 1)
     mean = float(weights @ j)

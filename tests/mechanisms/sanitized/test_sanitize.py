@@ -74,7 +74,7 @@ def tables(columns, spend, count):
     made, source, rng = sanitization(SCHEMA, columns, spend), sf.read(people(), schema=SCHEMA), seeded(71)
     held = view_of(*made.take(source).batches())
     provenance = Provenance("people", "row", "now", "0", "digest", 1, "head")
-    parts = made.guarantee(), made.certificate(), provenance, spend
+    parts = made.guarantee(), made.certificate(made.guarantee()), provenance, spend
     return [
         SanitizedTable.of(f"table {number}", made.query, made, made.release(held, rng), *parts)
         for number in range(count)
@@ -180,7 +180,7 @@ def test_random_order_hides_records_among_each_other():
     assert local > 3
     assert shuffled_epsilon(local, size, 1e-6) <= hidden.guarantee().epsilon <= 1.0
     assert hidden.measured < 0.1 * alone.measured
-    assert isinstance(hidden.certificate(), NoBoundKnown)
+    assert isinstance(hidden.certificate(hidden.guarantee()), NoBoundKnown)
 
 
 @pytest.mark.parametrize(("subjects", "spend", "most"), [
@@ -189,7 +189,7 @@ def test_random_order_hides_records_among_each_other():
     (["age"], sf.Pure(1.0), 4.0),
 ])  # fmt: skip
 def test_certificates_of_one_column(subjects, spend, most):
-    certificate = sanitization(SCHEMA, subjects, spend).certificate()
+    certificate = sanitization(SCHEMA, subjects, spend).certificate(spend)
     assert isinstance(certificate, Certificate)
     assert 1.0 - 1e-9 <= certificate.factor <= most
 
@@ -347,8 +347,9 @@ def test_records_as_near_as_any_randomizer_can(tmp_path):
     assert "1.0" in near.certificate.words()
     made, plain = (sanitization(SCHEMA, ["age"], sf.Pure(1.0), least=least) for least in ("distance", "spread"))
     assert made.error() < 0.4 * plain.error()
-    assert 1 <= made.certificate().factor < 1.01
-    assert plain.certificate().bound == pytest.approx(made.certificate().bound, rel=1e-6)
+    assert 1 <= made.certificate(made.guarantee()).factor < 1.01
+    against = [one.certificate(one.guarantee()).bound for one in (plain, made)]
+    assert against[0] == pytest.approx(against[1], rel=1e-6)
 
 
 def test_nearest_records_are_released_saved_and_read_again(tmp_path):
@@ -384,7 +385,7 @@ def test_labels_go_through_the_best_channel_of_their_metric(many, seed, epsilon,
     assert NearestLabel.from_record(part.to_record(), space) == part
     certificate = sanitization(
         sf.Schema({"c": space}, adjacency=sf.Replace(), size=1), ["c"], target, least="distance"
-    ).certificate()
+    ).certificate(target)
     assert certificate.factor >= 1
     assert delta or certificate.factor < 1.001
 
@@ -428,7 +429,7 @@ def test_labels_too_many_for_the_program_are_answered_at_random():
     schema = sf.Schema({"c": sf.Categories(range(60), distances=line)}, adjacency=sf.Replace(), size=1)
     made = sanitization(schema, ["c"], sf.Pure(1.0), least="distance")
     assert type(made.parts[0]).__name__ == "Responses"
-    assert made.certificate().factor >= 1
+    assert made.certificate(made.guarantee()).factor >= 1
 
 
 @pytest.mark.parametrize(("size", "spend"), [(3, sf.Pure(60.0)), (3, sf.Approximate(9.0, 1e-3)), (1, sf.Pure(20.0))])

@@ -1,8 +1,9 @@
 r"""What a shuffle buys: what anybody learns who sees n reports in random order, without their senders.
 
 By the blanket of the protocol itself where it is known, and by that of the worst protocol of the same guarantee,
-whichever says less (`accounting.blankets`, `accounting.shuffling`).  It assumes that the others report honestly, and a
-relay that shuffles and keeps silent.  Proof: docs/proofs/accounting-shuffling.md.
+whichever says less (`accounting.blankets`, `accounting.shuffling`), and never more than one report costs without a
+shuffle, so that there is a figure for every protocol of pure local privacy.  It assumes that the others report
+honestly, and a relay that shuffles and keeps silent.  Proof: docs/proofs/accounting-shuffling.md.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from sfumato.accounting.blankets import Blanket, Kind
-from sfumato.accounting.shuffling import shuffled
-from sfumato.errors import ParameterError, UnsupportedQuery
-from sfumato.local.collection.journal import THIN
+from sfumato.accounting.shuffling import LARGEST, shuffled
+from sfumato.errors import UnsupportedQuery
+from sfumato.local.collection.journal import THIN, TWICE
 from sfumato.local.protocols import GeneralizedResponse, LocalHashing, SubsetSelection
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.protocols.unary import Unary
 from sfumato.local.questions.mapped import Mapped
 from sfumato.privacy.guarantees import Approximate
+from sfumato.privacy.parameters import probability, whole
 
 __all__ = ["central", "together"]
-
-MOST_LOCAL = 30.0  # beyond it the general bound says nothing
 
 
 def together(batch: int | None, reports: int, refused: Mapping[str, int]) -> int:
@@ -34,6 +34,11 @@ def together(batch: int | None, reports: int, refused: Mapping[str, int]) -> int
     if refused.get(THIN):
         raise UnsupportedQuery(
             f"{refused[THIN]:,} batches had fewer good reports than were declared to leave together; what one report "
+            "cost holds all the same"
+        )
+    if refused.get(TWICE):
+        raise UnsupportedQuery(
+            f"{refused[TWICE]:,} reports came to two pieces, so that they can be seen in two batches; what one report "
             "cost holds all the same"
         )
     return reports if batch is None else min(batch, reports)
@@ -51,15 +56,18 @@ def central(protocol: LocalProtocol, reports: int, delta: float) -> Approximate:
     claim = protocol.guarantee()
     if claim.delta:
         raise UnsupportedQuery(f"shuffling is proven for pure local privacy; {protocol.name!r} has a delta of its own")
-    if reports < 2:
-        raise ParameterError(f"reports must be at least 2 to be shuffled, got {reports}")
-    blanket = _blanket(protocol)
-    found = [shuffled(claim.epsilon, reports, delta)] if claim.epsilon <= MOST_LOCAL else []
-    found += [] if blanket is None else [shuffled(blanket, reports, delta)]
-    if not found:
-        raise UnsupportedQuery(f"a shuffle buys nothing at a local epsilon of {claim.epsilon:g}")
-    best = min(found, key=lambda one: one.epsilon)
+    whole("reports", reports)
+    probability("delta", delta)
+    best = Approximate(claim.epsilon, delta, assumptions=frozenset({"honest-reports"}))
+    if claim.epsilon <= LARGEST:
+        blanket = _blanket(protocol)
+        found = [best, shuffled(claim.epsilon, reports, delta)]
+        best = min(found if blanket is None else [*found, shuffled(blanket, reports, delta)], key=_loss)
     return Approximate(best.epsilon, delta, assumptions=best.assumptions | claim.assumptions)
+
+
+def _loss(claim: Approximate) -> float:
+    return claim.epsilon
 
 
 def _blanket(protocol: LocalProtocol) -> Blanket | None:

@@ -40,7 +40,7 @@ from sfumato.local.client.wire import (
 from sfumato.local.collection.database import CollectionError
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate
-from sfumato.local.collection.journal import CLOSED, REPEATED, THIN, Folded, Incoming, Journal
+from sfumato.local.collection.journal import CLOSED, REPEATED, THIN, TWICE, Folded, Incoming, Journal
 from sfumato.local.collection.rounds import Round
 from sfumato.local.protocols.protocol import LocalProtocol, Reports, Tally
 
@@ -69,6 +69,7 @@ REASONS = {  # what is refused, and whether it is counted in reports or in messa
     "no report": "report",
     UNOPENED: "report",
     THIN: "message",
+    TWICE: "report",
 }
 
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from sfumato.answers.certificate import Certificate, NoBoundKnown
 from sfumato.answers.frames import Framed
-from sfumato.cards import Card, Shown, counted
+from sfumato.cards import Card, Shown, counted, state_side_fact
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.intervals import limits_of, possible
-from sfumato.local.collection.journal import REPEATED
+from sfumato.local.collection.journal import REPEATED, TWICE
 from sfumato.local.collection.suspicions import Suspicion, suspicions_of
 from sfumato.local.protocols.protocol import Floats, Tally
 from sfumato.local.protocols.square import SquareWave
@@ -216,10 +216,16 @@ class Estimate(Shown, Framed):
         found = {"SUSPICIOUS": f"{doubts}. No interval is stated."} if doubts else {}
         found |= {"caution": caution} if (caution := self.collection.caution()) else {}
         found |= {"guarantee": self.guarantee().words().format(unit=UNIT), **self._history()}
-        found |= {} if doubts else {**self._shuffled(), "certificate": self.certificate().words()}
-        told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason != REPEATED]
-        known = self.refused.get(REPEATED, 0)
+        if not doubts:
+            found |= state_side_fact("shuffled", self._shuffled)
+            found |= state_side_fact("certificate", lambda: self.certificate().words())
+        told = [
+            f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason not in (REPEATED, TWICE)
+        ]
+        known, twice = self.refused.get(REPEATED, 0), self.refused.get(TWICE, 0)
         repeats = {"repeats": f"{counted(known, 'message')} known already, not counted again"} if known else {}
+        if twice:
+            repeats["twice"] = f"at most {counted(twice, 'report')} came to two pieces and counted in both"
         return {**found, "refused": ", ".join(told) or "nothing", **repeats}
 
     def _history(self) -> dict[str, str]:
@@ -231,17 +237,17 @@ class Estimate(Shown, Framed):
             told += f", {self.collection.most} values of an owner, for histories that change in one pattern"
         return {"history": told}
 
-    def _shuffled(self) -> dict[str, str]:
+    def _shuffled(self) -> str:
         """The promise after a shuffle, where one is proven."""
-        with contextlib.suppress(UnsupportedQuery, ParameterError):
-            delta = min(1e-6, self.reports**-1.5)
-            told = short(self.central(delta))
-            if len(self.collection.rounds) > 1:
-                told += " in one round"
-                with contextlib.suppress(UnsupportedQuery):
-                    told += f" (over all rounds of this size {short(self.central_history(delta))})"
-            return {"shuffled": f"{told}, if a relay shuffles and the others report honestly"}
-        return {}
+        claim = self.central(min(1e-6, self.reports**-1.5))
+        if claim.epsilon >= self.guarantee().epsilon:
+            return f"no less than epsilon {shown_up(claim.epsilon, 3)}: too few reports to hide one at this epsilon"
+        told = short(claim)
+        if len(self.collection.rounds) > 1:
+            told += " in one round"
+            with contextlib.suppress(UnsupportedQuery):
+                told += f" (over all rounds of this size {short(self.central_history(claim.delta))})"
+        return f"{told}, if a relay shuffles and the others report honestly"
 
     def card(self, level: float = 0.95, *, joint: bool = False) -> Card:
         """The first estimates with their limits, and the claim."""

@@ -10,7 +10,7 @@ larger questions        their own limits, for the population
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -36,9 +36,13 @@ from sfumato.local.questions.moments import supports
 from sfumato.local.questions.ranges import Ranges
 from sfumato.local.questions.sets import Sets
 
-__all__ = ["half_width", "limits_of", "possible", "rates", "reach_beyond"]
+__all__ = ["half_width", "limits_of", "possible", "rates", "reach_beyond", "state_worst_ranges"]
 
+ONE_CELL = "a share of one cell, at worst"
 MOST_OUTPUTS = 1 << 16  # reports that are tried one by one for how far they move an estimate
+MOST_CELLS = 4096  # cells whose ranges are looked at beforehand
+FEW_CELLS = 96  # cells all of whose ranges are looked at, one by one
+ROWS = 128  # functionals at a time
 LEVELS_TRIED = np.exp(-np.arange(1.0, 700.0, 0.5)).tolist()  # from the largest
 ROUNDED = 1 + 1e-5  # PrivUnit's variance leaves out the rounding of reports, below 1e-5 of it
 
@@ -71,18 +75,44 @@ def half_width(protocol: LocalProtocol, n: int, beta: float, share: float | None
     `share` is the true one, where reports are counted.
     """
     if isinstance(protocol, Ranges):
-        n_each, one = [n / len(protocol.parts)] * len(protocol.parts), np.eye(1, protocol.k)
-        spread, span = protocol.functional_variance(one, n_each), protocol.functional_span(one, n_each)
-        return float(np.max(bernstein_sum(spread, span, beta)))
-    parts = len(protocol.parts) if isinstance(protocol, Marginals) else 1
+        return state_worst_ranges(protocol, n, beta)[ONE_CELL][1]
+    if isinstance(protocol, Marginals):
+        asked = max(1, n // len(protocol.parts))  # of the tables, which differ in size, the hardest
+        return max(half_width(table, asked, beta, share) for table in dict.fromkeys(protocol.tables))
     size = protocol.size if isinstance(protocol, Sets) else 1
-    bounds = rates(protocol.tables[0] if isinstance(protocol, Marginals) else protocol)
+    bounds = rates(protocol)
     if bounds is None or share is None:
         return float(np.max(_radius(protocol, n)(beta)))
     p, q = map(float, bounds)
-    asked = max(1, n // parts)
-    low, high = binomial([asked * (q + (p - q) * share / size)], asked, beta)
+    low, high = binomial([n * (q + (p - q) * share / size)], n, beta)
     return float(high[0] - low[0]) / 2 * size / (p - q)
+
+
+def state_worst_ranges(protocol: Ranges, n: int, beta: float) -> dict[str, tuple[float, float]]:
+    """Return the worst variance and half width of a cell, of the share up to a cell, and of a range of cells.
+
+    Of many cells not all ranges are looked at: a range is a difference of two shares up to a cell, and its deviation,
+    like its half width, at most the sum of theirs.
+    """
+    k, counts = protocol.k, [n / len(protocol.parts)] * len(protocol.parts)
+
+    def worst(rows: Iterator[Floats]) -> tuple[float, float]:
+        variance = width = 0.0
+        for few in rows:
+            spread = protocol.functional_variance(few, counts)
+            variance = max(variance, float(np.max(spread)))
+            width = max(width, float(np.max(bernstein_sum(spread, protocol.functional_span(few, counts), beta))))
+        return variance, width
+
+    if k > MOST_CELLS:
+        places = np.unique(np.linspace(0, k - 1, ROWS).astype(np.int64))
+        return {ONE_CELL: worst(iter([np.asarray(np.arange(k) == places[:, None], dtype=np.float64)]))}
+    cells = worst(np.eye(min(ROWS, k - start), k, start) for start in range(0, k, ROWS))
+    up_to = worst(np.tri(min(ROWS, k - start), k, start) for start in range(0, k, ROWS))
+    every = 4 * up_to[0], 2 * up_to[1]
+    if k <= FEW_CELLS:
+        every = worst(np.tri(k - low, k, low) - np.tri(1, k, low - 1) for low in range(k))
+    return {ONE_CELL: cells, "a share up to a cell, at worst": up_to, "a share of a range of cells, at worst": every}
 
 
 def reach_beyond(protocol: LocalProtocol, tally: Tally, n: int) -> Floats:

@@ -26,12 +26,14 @@ from sfumato.local.collection.database import JOURNAL, CollectionError, create, 
 from sfumato.local.collection.rounds import NOBODYS, Round, Rounds, Tally
 from sfumato.records import canonical_ascii
 
-__all__ = ["CLOSED", "REPEATED", "THIN", "Folded", "Incoming", "Journal"]
+__all__ = ["CLOSED", "REPEATED", "THIN", "TWICE", "Folded", "Incoming", "Journal"]
 
 FEW = 32  # tokens that are looked up one by one
 SINGLE = canonical_ascii([1, {}])  # the receipt of nearly all messages of devices
 REPEATED = "repeated batch"  # a message that was counted before
 CLOSED = "closed round"  # why a message of a round that has ended is refused
+TWICE = "counted in two pieces"  # reports that came to two pieces before these were merged
+MIRRORED = 0.1  # share of the larger piece's reports of a round: where both have more than that, they do not merge
 THIN = "thin batch"  # one that was counted with fewer reports than were declared to be shuffled together
 
 
@@ -156,11 +158,12 @@ class Journal:
     def merge(self, other: Journal) -> Folded:
         """Take in all rounds of another journal of the same collection, by name, once; the other one is frozen before.
 
-        Both are locked meanwhile, so no report arrives between the copying of marks and the freezing.  A token or
-        batch that both have seen is a replay across pieces; the tally cannot be split any more, so the merge is
-        refused, and neither journal changes; and so it is where both have reports of a round and one has forgotten
-        its marks, since a replay could not be told.  A round that one of them has closed is closed afterwards.  If this
-        process dies when the other one is frozen already, merge again.
+        Both are locked meanwhile, so no report arrives between the copying of marks and the freezing.  A report that
+        came to both counts twice, since a tally cannot be split, and is stated as `TWICE`; where more than a share of
+        `MIRRORED` did, both pieces were sent the same, the merge is refused, and neither journal changes.  It is
+        refused as well where both have reports of a round and one has forgotten its marks, since a replay could not
+        be told.  A round that one of them has closed is closed afterwards.  If this process dies when the other one
+        is frozen already, merge again.
         """
         if other.piece == self.piece:
             raise CollectionError(f"journal {self.path} cannot be merged with itself; name another piece")
@@ -181,13 +184,27 @@ class Journal:
                 pieces = self._rounds.all(source)
                 self._tellable(connection, pieces)
                 nobodys = self._rounds.read(source, "")
-                _take_marks(connection, source, "batches", 3)
-                _take_marks(connection, source, "tokens", 2)
+                twice = _take_batches(connection, source) + _take_tokens(connection, source)
+                pieces = tuple(self._noted(connection, piece, twice) for piece in pieces)
                 source.execute("UPDATE terms SET frozen = 1")  # on disk before it counts here: it cannot grow any more
             folded = self._joined(connection, (*pieces, *([nobodys] if nobodys.refused else [])))
             receipt = canonical_ascii([folded.accepted, folded.refused])
             connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (NOBODYS, mark, receipt))
         return folded
+
+    def _noted(self, connection: sqlite3.Connection, piece: Round, twice: Counter[int]) -> Round:
+        """A piece's round with how many of its reports may be in the whole already; refused where that is many."""
+        count = min(twice[self._rounds.marked(piece.number)], piece.reports)
+        if not count:
+            return piece
+        mine = next((one.reports for one in self._rounds.all(connection) if one.name == piece.name), 0)
+        if count > max(1, MIRRORED * max(piece.reports, mine)):
+            raise CollectionError(
+                f"the pieces share {count:,} of {piece.reports:,} reports of round {piece.name}, too many for replays: "
+                "messages were sent to both, so they cannot be merged; send each report to one piece only, for example "
+                "by the first byte of its token"
+            )
+        return piece.plus(0, np.zeros_like(piece.tally), {TWICE: count})
 
     def _tellable(self, connection: sqlite3.Connection, pieces: Sequence[Round]) -> None:
         """Refuse to add rounds up whose replays could not be told any more."""
@@ -298,14 +315,26 @@ def _sorted_out(connection: sqlite3.Connection, round: int, tokens: Sequence[byt
     return np.flatnonzero(known)
 
 
-def _take_marks(connection: sqlite3.Connection, source: sqlite3.Connection, table: str, width: int) -> None:
-    """Copy another piece's marks; any that is here already is a replay."""
-    insert = f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"
-    rows = source.execute(f"SELECT * FROM {table} ORDER BY round, mark")
-    try:
-        connection.executemany(insert, rows)
-    except sqlite3.IntegrityError:
-        raise CollectionError(
-            f"the pieces share {table}: a report was replayed to both, so they cannot be merged; "
-            "send each report to one piece only, for example by the first byte of its token"
-        ) from None
+def _take_tokens(connection: sqlite3.Connection, source: sqlite3.Connection) -> Counter[int]:
+    """Copy another piece's tokens; how many were here already, by round."""
+    twice = Counter[int]()
+    for (round,) in source.execute("SELECT DISTINCT round FROM tokens").fetchall():
+        rows = source.execute("SELECT * FROM tokens WHERE round = ? ORDER BY mark", (round,)).fetchall()
+        twice[round] += len(rows) - connection.executemany("INSERT OR IGNORE INTO tokens VALUES (?, ?)", rows).rowcount
+    return twice
+
+
+def _take_batches(connection: sqlite3.Connection, source: sqlite3.Connection) -> Counter[int]:
+    """Copy another piece's names of messages; of names that were here already, how many reports had no token, at most.
+
+    A message of one report has its name for a token, and is counted there.
+    """
+    twice = Counter[int]()
+    known = "SELECT 1 FROM batches WHERE round = ? AND mark = ?"
+    alone = "SELECT 1 FROM tokens WHERE round = ? AND mark = ?"
+    for round, mark, receipt in source.execute("SELECT * FROM batches ORDER BY round, mark"):
+        if connection.execute(known, (round, mark)).fetchone() is None:
+            connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (round, mark, receipt))
+        elif source.execute(alone, (round, mark)).fetchone() is None:
+            twice[round] += json.loads(receipt)[0]
+    return twice

@@ -2,6 +2,8 @@
 
 The standard error is over the protocol's coins, as an estimate states it.  The half width is that of the interval that
 `Estimate.interval` states for one value by itself at the tally that is expected, before it is cut at 0 and 1.
+Of ranges it is that of `Reading`: for one cell, for the share up to a cell (from which quantiles are read), for any
+range.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from sfumato.errors import UnsupportedQuery
 from sfumato.local.choosing import KNOWN, known_by
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import short
-from sfumato.local.collection.intervals import half_width, rates
+from sfumato.local.collection.intervals import half_width, rates, state_worst_ranges
 from sfumato.local.interactive.inquiry import Inquiry
 from sfumato.local.interactive.strings import FrequentStrings
 from sfumato.local.protocols.drawing import check_count
 from sfumato.local.protocols.protocol import LocalProtocol
 from sfumato.local.questions.limits import checked_level
 from sfumato.local.questions.marginals import Marginals
+from sfumato.local.questions.ranges import Ranges
 from sfumato.local.questions.sets import Sets
 
 __all__ = ["Preview", "preview"]
@@ -45,14 +48,16 @@ class Preview(Shown):
     def columns(self) -> dict[str, list[Any]]:
         """What is estimated, its standard error and the half width of its interval."""
         protocol, beta = self.collection.protocol, 1 - self.level
-        found: dict[str, list[Any]] = {"of": [], "standard_error": [], "half_width": []}
-        for name, share in self._asked():
-            with contextlib.suppress(UnsupportedQuery):
-                variance = _variance(protocol, self.people, share)
-                width = half_width(protocol, self.people, beta, share)
-                for part, value in zip(found.values(), (name, math.sqrt(variance), width), strict=True):
-                    part.append(value)
-        return found
+        rows: list[tuple[str, float, float]] = []
+        if isinstance(protocol, Ranges):
+            worst = state_worst_ranges(protocol, self.people, beta)
+            rows = [(name, math.sqrt(variance), width) for name, (variance, width) in worst.items()]
+        else:
+            for name, share in self._asked():
+                with contextlib.suppress(UnsupportedQuery):
+                    error = math.sqrt(_variance(protocol, self.people, share))
+                    rows.append((name, error, half_width(protocol, self.people, beta, share)))
+        return {name: [row[i] for row in rows] for i, name in enumerate(("of", "standard_error", "half_width"))}
 
     def _asked(self) -> list[tuple[str, float | None]]:
         protocol = self.collection.protocol

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.answers.frames import Framed
-from sfumato.cards import Card, Shown, counted
+from sfumato.cards import Card, Shown, counted, state_side_fact
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.local.collection.declaration import Collection
 from sfumato.local.collection.estimates import Estimate, limits_in_words, short, stated
@@ -136,15 +136,16 @@ class Series(Shown, Framed):
         values, rounds = len(self.rounds[-1].rows()), len(self.rounds)
         over = f"{counted(values, 'value')} in {counted(rounds, 'round')}"
         facts = {**limits_in_words(columns, level, joint, over), "history": _promise(self.rounds[-1])}
-        with contextlib.suppress(UnsupportedQuery, ParameterError):
-            central = self.central(min(1e-6, min(one.reports for one in self.rounds) ** -1.5))
-            facts["shuffled"] = (
-                f"{short(central)} over all rounds, if a relay shuffles each and the others report honestly"
-            )
+        facts |= state_side_fact("shuffled", self._shuffled)
         count = sum(one.reports for one in self.rounds)
         seen = f"{rounds} of {len(self.collection.rounds)} rounds, {counted(count, 'report')}"
         title = f"{self.collection.name}: {seen}"
         return _card(title, facts, columns, first)
+
+    def _shuffled(self) -> str:
+        """The promise over all rounds after a shuffle of each."""
+        claim = self.central(min(1e-6, min(one.reports for one in self.rounds) ** -1.5))
+        return f"{short(claim)} over all rounds, if a relay shuffles each and the others report honestly"
 
 
 def _promise(estimate: Estimate) -> str:

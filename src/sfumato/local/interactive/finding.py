@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.answers.frames import Framed
-from sfumato.cards import Card, Shown, counted
-from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
+from sfumato.cards import Card, Shown, counted, state_side_fact
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.local.collection.estimates import short
 from sfumato.local.interactive.inquiry import Asked, Inquiry, contents, saved
 from sfumato.local.interactive.interaction import Transcript, Turn, checked
@@ -103,16 +102,19 @@ class Finding(Shown, Framed):
         }
         if len(self.inquiry.rounds) > 1:
             facts["history"] = f"{short(self.history())} over all {len(self.inquiry.rounds)} rounds"
-        with contextlib.suppress(UnsupportedQuery, ParameterError):
-            central = self.central(1e-6)
-            once = " in one round" if len(self.inquiry.rounds) > 1 else ""
-            facts["shuffled"] = f"{short(central)}{once}, if a relay shuffles each turn and the others answer honestly"
+        if self.transcript:
+            facts |= state_side_fact("shuffled", self._shuffled)
         facts["result"] = (
             f"holds with probability at least {1 - rule.beta:.4g}, if owners are drawn alike for each turn"
         )
         facts |= rule.notes(self.transcript)
         told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items())]
         return {**facts, "refused": ", ".join(told) or "nothing"}
+
+    def _shuffled(self) -> str:
+        """The promise after a shuffle of each turn."""
+        once = " in one round" if len(self.inquiry.rounds) > 1 else ""
+        return f"{short(self.central(1e-6))}{once}, if a relay shuffles each turn and the others answer honestly"
 
     def to_record(self) -> dict[str, Any]:
         """The whole finding as plain values; documented in docs/formats/turns.md."""

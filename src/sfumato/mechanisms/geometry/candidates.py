@@ -12,6 +12,7 @@ from sfumato.mechanisms.geometry.nim import NIM
 from sfumato.mechanisms.geometry.noise_body import NoiseBody
 from sfumato.mechanisms.geometry.parity_cube import ParityCube
 from sfumato.mechanisms.mechanism import Mechanism
+from sfumato.mechanisms.noise.complement import Complement
 from sfumato.mechanisms.noise.elliptic_gaussian import EllipticGaussian
 from sfumato.mechanisms.noise.gaussian import Gaussian
 from sfumato.mechanisms.noise.laplace import Laplace
@@ -52,6 +53,8 @@ def linear_mechanisms(question: Workload, target: Guarantee, allow: frozenset[st
     yield partial(_per_row, Laplace.calibrate, "laplace on the answers", question, pure)
     if question.total_is_public:
         yield partial(_per_row, SumZero.calibrate, "", question, pure)
+        if question.dimension == 2 and target.takes_normal:
+            yield partial(_per_row, Complement.calibrate, "", question, target)
     for name, one in measurements(question, "l1"):
         yield partial(_per_row, Strategy.calibrate, f"strategy: {name}", question, pure, one)
     yield from _bodies(question, pure, allow)

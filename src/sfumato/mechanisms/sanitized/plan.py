@@ -43,6 +43,7 @@ from sfumato.mechanisms.sanitized.nearest_label import NearestLabel, least_label
 from sfumato.mechanisms.sanitized.numbers import Noised
 from sfumato.mechanisms.sanitized.sets import Flipped
 from sfumato.numeric import ceil_float, floor_float
+from sfumato.privacy.conversions import concentrated_to_approximate
 from sfumato.privacy.guarantees import Approximate, Guarantee, Pure
 from sfumato.queries.sanitized import SanitizedRows, Subject, Together, alone
 from sfumato.queries.view import SecretView
@@ -59,6 +60,7 @@ MOST_POINTS = 64  # of numbers that randomized response is tried on
 LARGEST_LOCAL = 12.0  # epsilon of a record before shuffling
 
 MEASURE = "worst mean distance of a record"
+DELTAS = (0.1, 0.01, 1e-4)  # at which a concentrated randomizer is one with epsilon and delta
 
 AnyPart = Responses | Noised | Nearest | NearestLabel | Flipped | Block | NoisedCurve
 
@@ -129,8 +131,8 @@ class Sanitization(Answering):
         """Every record perturbed by itself, then all of them shuffled.  `answer` is a secret view of the columns."""
         return published(self.parts, answer, self.schema, rng)
 
-    def certificate(self) -> Certificate | NoBoundKnown:
-        """How far the worst mean error of a record is from the least possible.
+    def certificate(self, spend: Guarantee) -> Certificate | NoBoundKnown:
+        """How far the worst mean error of a record is from the least that `spend` makes possible.
 
         5.5 for one category, the linear program for one with distances or one number, else 5.3.
         """
@@ -138,22 +140,27 @@ class Sanitization(Answering):
             return NoBoundKnown("none is proven here for records that are shuffled")
         if self.query.is_smoothed:
             return NoBoundKnown("what the left-out waves of a curve hold depends on the data")
-        claim = self.record_guarantee()
-        delta = getattr(claim, "delta", 0.0)
+        claim = spend.parts()
+        if "rho" not in claim:
+            return self._against(claim["epsilon"], claim.get("delta", 0.0))
+        implied = [self._against(concentrated_to_approximate(claim["rho"], delta), delta) for delta in DELTAS]
+        return max(implied, key=lambda one: one.bound if isinstance(one, Certificate) else 0.0)
+
+    def _against(self, epsilon: float, delta: float) -> Certificate | NoBoundKnown:
         among = "randomizers of a record by itself"
         only = self.parts[0]
         if len(self.columns) == 1 and (space := self.schema.space(self.columns[0])).distances is not None:
             if len(space.labels or ()) <= MOST_LABELS["alone"]:
-                least = least_label_distance(space, claim.epsilon, delta)
+                least = least_label_distance(space, epsilon, delta)
                 among = f"{among}, answers among the categories"
                 return certified(self.error(), least, MEASURE, "linear program over channels", among, "record")
         elif len(self.parts) == 1 and isinstance(only, Responses) and only.space.labels is not None:
-            least = discrete_record_error(only.size - 1, claim.epsilon, delta)
+            least = discrete_record_error(only.size - 1, epsilon, delta)
             name, among = "5.5 of [Jazbec2018]", f"{among}, answers among the categories"
             return certified(self.error(), least, MEASURE, name, among, "record")
-        least = record_error(float(len(self.parts)), claim.epsilon, delta)
+        least = record_error(float(len(self.parts)), epsilon, delta)
         if len(self.columns) == 1 and numeric(space := self.schema.space(self.columns[0])):
-            found = least_distance(space.lattice.width, claim.epsilon, delta)
+            found = least_distance(space.lattice.width, epsilon, delta)
             if found > least:
                 return certified(self.error(), found, MEASURE, "linear program over channels", among, "record")
         return certified(self.error(), least, MEASURE, "5.3 of [Jazbec2018], true constant", among, "record")
