@@ -1,6 +1,6 @@
 """How plain the house is: names, docstrings, sizes, and the way of a question through the modules.
 
-`python tests/house.py` prints the figures that `tests/test_names.py` keeps from growing.
+`python tests/house.py` prints the figures that `tests/test_plain_names.py` keeps from growing.
 `python tests/house.py --trace mean` (or synthesize, publish, sql, local) prints the modules that one such job enters,
 in the order in which they are entered, with a mark wherever the way turns from one layer to another.
 `python tests/house.py --write` stores the counted figures in `tests/house.json`, and refuses where one has grown.

@@ -133,7 +133,7 @@ def chosen(
     if not (claim.assumptions <= allow and claim.implies(replace(target, assumptions=claim.assumptions))):
         raise UnsupportedQuery(
             f"the mechanism was calibrated to {claim!r}, which does not meet {target!r} with what the session allows"
-            f"{_rounded(claim, target)}"
+            f"{_explain_rounding(claim, target)}"
         )
     _must_answer(question, made)
     return [Option(made, made.error())]
@@ -152,7 +152,7 @@ def _must_answer(question: Question, mechanism: Mechanism) -> None:
         ) from None
 
 
-def _rounded(claim: Guarantee, target: Guarantee) -> str:
+def _explain_rounding(claim: Guarantee, target: Guarantee) -> str:
     """What to do where a claim is above the spend by rounding alone."""
     if type(claim) is type(target) and target.amount < claim.amount <= target.amount * (1 + 1e-9):
         return "; it is more by rounding alone: let calibrate take a little more noise until the claim is no more"

@@ -217,7 +217,7 @@ class Estimate(Shown, Framed):
         found |= {"caution": caution} if (caution := self.collection.caution()) else {}
         found |= {"guarantee": self.guarantee().words().format(unit=UNIT), **self._history()}
         if not doubts:
-            found |= state_side_fact("shuffled", self._shuffled)
+            found |= state_side_fact("shuffled", self._describe_shuffled)
             found |= state_side_fact("certificate", lambda: self.certificate().words())
         told = [
             f"{count:,} {reason}" for reason, count in sorted(self.refused.items()) if reason not in (REPEATED, TWICE)
@@ -237,7 +237,7 @@ class Estimate(Shown, Framed):
             told += f", {self.collection.most} values of an owner, for histories that change in one pattern"
         return {"history": told}
 
-    def _shuffled(self) -> str:
+    def _describe_shuffled(self) -> str:
         """The promise after a shuffle, where one is proven."""
         claim = self.central(min(1e-6, self.reports**-1.5))
         if claim.epsilon >= self.guarantee().epsilon:

@@ -185,14 +185,14 @@ class Journal:
                 self._tellable(connection, pieces)
                 nobodys = self._rounds.read(source, "")
                 twice = _take_batches(connection, source) + _take_tokens(connection, source)
-                pieces = tuple(self._noted(connection, piece, twice) for piece in pieces)
+                pieces = tuple(self._note_shared(connection, piece, twice) for piece in pieces)
                 source.execute("UPDATE terms SET frozen = 1")  # on disk before it counts here: it cannot grow any more
             folded = self._joined(connection, (*pieces, *([nobodys] if nobodys.refused else [])))
             receipt = canonical_ascii([folded.accepted, folded.refused])
             connection.execute("INSERT INTO batches VALUES (?, ?, ?)", (NOBODYS, mark, receipt))
         return folded
 
-    def _noted(self, connection: sqlite3.Connection, piece: Round, twice: Counter[int]) -> Round:
+    def _note_shared(self, connection: sqlite3.Connection, piece: Round, twice: Counter[int]) -> Round:
         """A piece's round with how many of its reports may be in the whole already; refused where that is many."""
         count = min(twice[self._rounds.marked(piece.number)], piece.reports)
         if not count:

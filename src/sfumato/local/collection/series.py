@@ -136,13 +136,13 @@ class Series(Shown, Framed):
         values, rounds = len(self.rounds[-1].rows()), len(self.rounds)
         over = f"{counted(values, 'value')} in {counted(rounds, 'round')}"
         facts = {**limits_in_words(columns, level, joint, over), "history": _promise(self.rounds[-1])}
-        facts |= state_side_fact("shuffled", self._shuffled)
+        facts |= state_side_fact("shuffled", self._describe_shuffled)
         count = sum(one.reports for one in self.rounds)
         seen = f"{rounds} of {len(self.collection.rounds)} rounds, {counted(count, 'report')}"
         title = f"{self.collection.name}: {seen}"
         return _card(title, facts, columns, first)
 
-    def _shuffled(self) -> str:
+    def _describe_shuffled(self) -> str:
         """The promise over all rounds after a shuffle of each."""
         claim = self.central(min(1e-6, min(one.reports for one in self.rounds) ** -1.5))
         return f"{short(claim)} over all rounds, if a relay shuffles each and the others report honestly"

@@ -103,7 +103,7 @@ class Finding(Shown, Framed):
         if len(self.inquiry.rounds) > 1:
             facts["history"] = f"{short(self.history())} over all {len(self.inquiry.rounds)} rounds"
         if self.transcript:
-            facts |= state_side_fact("shuffled", self._shuffled)
+            facts |= state_side_fact("shuffled", self._describe_shuffled)
         facts["result"] = (
             f"holds with probability at least {1 - rule.beta:.4g}, if owners are drawn alike for each turn"
         )
@@ -111,7 +111,7 @@ class Finding(Shown, Framed):
         told = [f"{count:,} {reason}" for reason, count in sorted(self.refused.items())]
         return {**facts, "refused": ", ".join(told) or "nothing"}
 
-    def _shuffled(self) -> str:
+    def _describe_shuffled(self) -> str:
         """The promise after a shuffle of each turn."""
         once = " in one round" if len(self.inquiry.rounds) > 1 else ""
         return f"{short(self.central(1e-6))}{once}, if a relay shuffles each turn and the others answer honestly"
