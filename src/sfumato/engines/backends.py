@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
+    from duckdb.sqltypes import DuckDBPyType
     from ibis.backends import BaseBackend
     from ibis.backends.duckdb import Backend
 
@@ -41,6 +42,7 @@ __all__ = [
     "connected",
     "decode",
     "deposited",
+    "describe",
     "encode",
     "executed",
     "isolated",
@@ -145,6 +147,13 @@ def executed(expression: ir.Table) -> pa.Table:
             return spark.executed(expression, configured(backend))
     with _cursor(expression, backend) as cursor:
         return cursor.sql(_written(expression, backend)).to_arrow_table()
+
+
+def describe(expression: ir.Table) -> dict[str, DuckDBPyType]:
+    """Return the types of an expression's columns as DuckDB itself calls them; no row is read."""
+    with _cursor(expression, expression.get_backend()) as cursor:
+        relation = cursor.sql(_written(expression, expression.get_backend()))
+        return dict(zip(relation.columns, relation.types, strict=True))
 
 
 def deposited(expression: ir.Table, place: str) -> None:

@@ -44,6 +44,7 @@ __all__ = [
     "present",
     "read_items",
     "reads_clock",
+    "seconds_of",
     "substring",
     "vacant",
 ]
@@ -150,7 +151,9 @@ def _fits_strings(form: Strings, kind: dt.DataType) -> bool:
 
 def _number(raw: ir.Column, form: Numbers, real: bool) -> ir.Column:
     """The index above the lower bound: clipped, rounded; null where missing and not imputed."""
-    raw = _without(number_of(raw, form), form.codes, "float64")
+    raw = number_of(raw, form)
+    raw = raw.cast("float64") if raw.type().is_decimal() else raw  # no null of Ibis' type holds a HUGEINT
+    raw = _without(raw, form.codes, "float64")
     lattice, kind = form.lattice, raw.type()
     whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
     if not whole:
@@ -187,13 +190,13 @@ def number_of(raw: ir.Column, form: Numbers) -> ir.Column:
         hour, minute, second = (part.cast("int64") for part in (raw.hour(), raw.minute(), raw.second()))
         return form.clock(hour * 3600 + minute * 60 + second)
     if isinstance(kind, dt.Interval | dt.Time) and form.clock is not None:
-        return form.clock(_seconds(raw))
+        return form.clock(seconds_of(raw))
     if isinstance(kind, dt.Interval | dt.Time) and form.second is not None:
-        return _seconds(raw) / form.second
+        return seconds_of(raw) / form.second
     return raw
 
 
-def _seconds(elapsed: ir.Column) -> ir.Column:
+def seconds_of(elapsed: ir.Column) -> ir.Column:
     """The seconds of an elapsed time, or of a time of day since midnight, by DuckDB's own function; it never fails."""
     signature = ((elapsed.type(),), dt.float64)
     return ibis.udf.scalar.builtin(lambda held: held, name="epoch", signature=signature)(elapsed)
