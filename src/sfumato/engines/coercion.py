@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import ibis
 import ibis.expr.datatypes as dt
 
+from sfumato.engines.attempts import attempt
 from sfumato.engines.columns import absent
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
@@ -69,7 +70,7 @@ def datediff(part: str, start: datetime.date, end: datetime.date) -> int:  # typ
 
 def coerced(raw: ir.Column, form: Form, real: bool = False) -> ir.Column:
     """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
-    return COERCED[type(form)](raw, form, real)
+    return attempt(COERCED[type(form)](raw, form, real), MISSING[type(form)](form))
 
 
 def held(name: str) -> str:
@@ -243,7 +244,7 @@ def vacant(raw: ir.Column, form: Labels) -> ir.Column:
 
 def blank(raw: ir.Column, form: Form) -> ir.BooleanColumn:
     """Whether nothing stands there that the column could hold, before `missing` takes its place; never null."""
-    return BLANK[type(form)](raw, form).fill_null(False)
+    return attempt(BLANK[type(form)](raw, form).fill_null(False)).fill_null(True)
 
 
 def _set(raw: ir.Column, form: Sets, real: bool) -> ir.Column:
@@ -372,6 +373,12 @@ COERCED: dict[type[Form], Callable[..., ir.Column]] = {
 FITS: dict[type[Form], Callable[..., bool]] = {
     Numbers: _fits_numbers, Labels: _fits_labels, Sets: _fits_sets, Points: _fits_points,
     Entries: _fits_entries, Strings: _fits_strings,
+}  # fmt: skip
+# What a missing value comes to.
+MISSING: dict[type[Form], Callable[..., int | str | None]] = {
+    Numbers: lambda form: None if form.missing is None else form.missing - form.lattice.low,
+    Labels: lambda form: None if form.missing is None else held_labels((form.missing,))[0],
+    Sets: lambda form: None, Points: lambda form: None, Entries: lambda form: None, Strings: lambda form: None,
 }  # fmt: skip
 BLANK: dict[type[Form], Callable[..., ir.BooleanColumn]] = {
     Numbers: lambda raw, form: _number(raw, replace(form, missing=None), False).isnull(),

@@ -186,7 +186,8 @@ def _arrow(column: Column, space: Space | None) -> Column:
     column = _plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]), space)
     column = _ticks(column) if space is None else column
     kind = column.type
-    if _fitting(kind, space) and pa.types.is_timestamp(kind) and reads_clock(space.form):
+    clock = space is not None and reads_clock(space.form)
+    if _fitting(kind, space) and clock and pa.types.is_timestamp(kind):
         return _clock(column, PER_DAY[kind.unit])
     if _fitting(kind, space) and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         return _days(column, kind)

@@ -8,7 +8,7 @@ that the source itself tells apart.  Every other type is refused by name when a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ __all__ = [
     "check_arrow",
     "name_arrow_type",
     "name_duckdb_type",
+    "name_spark_type",
     "refuse_types",
 ]
 
@@ -145,7 +146,7 @@ def refuse_types(
             if column == unit and not known.identifies:
                 raise SchemaError(
                     f"{column!r} identifies persons and is of the {source} type {name}, of which two values may be "
-                    "read as one; store one whole number or text for each person"
+                    "read as one; store one number or text for each person"
                 )
             if column != unit and (not known.is_read or (known is IDENTIFIES and depth)):
                 raise SchemaError(
@@ -174,13 +175,17 @@ def name_arrow_type(kind: pa.DataType) -> list[str]:
     return [name, *name_arrow_type(kind.value_type)] if name in LISTS else [name]
 
 
+def name_spark_type(kind: object) -> list[str]:
+    """Return the names of a type, those of lists before those of their items."""
+    inner = getattr(kind, "elementType", None)
+    return [type(kind).__name__, *([] if inner is None else name_spark_type(inner))]
+
+
 def check_arrow(schema: Schema, kinds: Mapping[str, pa.DataType], source: str = "Arrow") -> None:
     """Refuse declared columns and identifiers whose Arrow type is not read."""
     unit = {schema.unit.column} if isinstance(schema.unit, Person) else set()
     wanted = unit.union(name for name, space in schema.held.items() if space.form is not None)
-    refuse_types(
-        source, schema, {name: name_arrow_type(kind) for name, kind in kinds.items() if name in wanted}, ARROW
-    )
+    refuse_types(source, schema, {name: name_arrow_type(kind) for name, kind in kinds.items() if name in wanted}, ARROW)
 
 
 ARROW_NAMES = {

@@ -16,6 +16,7 @@ from typing import Any
 from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
+from sfumato.privacy.adjacency import Person
 from sfumato.queries.conditions import (
     Between,
     Both,
@@ -27,7 +28,6 @@ from sfumato.queries.conditions import (
     OneOf,
     Starts,
 )  # fmt: skip
-from sfumato.privacy.adjacency import Person
 from sfumato.queries.constants import plain_constant, unicode
 from sfumato.spaces import Label, Numeric, numeric
 from sfumato.spaces.derived import named
