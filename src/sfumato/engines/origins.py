@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import ibis
     import ibis.expr.types as ir
     from ibis.backends.duckdb import Backend
+    from ibis.backends.pyspark import Backend as SparkBackend
 
 __all__ = ["based"]
 
@@ -83,7 +84,7 @@ def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
     return table if schema is None else flat(table, schema)
 
 
-def _check_spark(table: ir.Table, schema: Schema, backend: Any) -> None:
+def _check_spark(table: ir.Table, schema: Schema, backend: SparkBackend) -> None:
     """Refuse types that are not in the list, by Spark's own names of them."""
     unit = {schema.unit.column} if isinstance(schema.unit, Person) else set()
     declared = unit.union(name for name, space in schema.held.items() if space.form is not None)
