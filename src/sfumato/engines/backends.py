@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
+    from duckdb.sqltypes import DuckDBPyType
     from ibis.backends import BaseBackend
     from ibis.backends.duckdb import Backend
 
@@ -41,12 +42,14 @@ __all__ = [
     "connected",
     "decode",
     "deposited",
+    "describe",
     "encode",
     "executed",
     "isolated",
     "quiet",
     "selected",
     "streamed",
+    "take_care",
 ]
 
 SETTINGS = {
@@ -57,6 +60,7 @@ SETTINGS = {
         "SET integer_division = false",
         "SET default_collation = ''",
         "SET TimeZone = 'UTC'",
+        "SET preserve_insertion_order = true",  # rows that are streamed anew come in the same order
     ),
     # Spark: overflow, bad casts and missing entries raise under ANSI rules; our expressions need neither.
     "pyspark": (
@@ -68,6 +72,9 @@ SETTINGS = {
 }
 OWN: WeakSet[BaseBackend] = WeakSet()  # connections that nobody else has
 PLAIN: WeakSet[BaseBackend] = WeakSet()  # those that hold only what was put there: no column with a collation
+# An optimizer that computes an expression once for several columns computes it outside of its TRY.
+CARE = "SET disabled_optimizers = 'statistics_propagation,common_subexpressions'"
+CAREFUL: WeakSet[BaseBackend] = WeakSet()  # connections on which a value has made an expression raise
 _writing = Lock()  # an option of Ibis is changed meanwhile
 _filtering = Lock()
 _quiet: list[warnings.catch_warnings[None]] = []  # one for each thread that is in `quiet`
@@ -101,6 +108,17 @@ def connected(database: str | Path = ":memory:", **options: object) -> Backend:
     if database == ":memory:":
         PLAIN.add(connection)
     return connection
+
+
+def take_care(backend: BaseBackend) -> None:
+    """Have TRY hold on a DuckDB connection from now on, which makes texts of numbers slower to read."""
+    CAREFUL.add(backend)
+    if backend in OWN:
+        backend.con.execute(CARE.replace("SET ", "SET GLOBAL ", 1))
+
+
+def _settings_of(backend: BaseBackend) -> tuple[str, ...]:
+    return (*SETTINGS[backend.name], *([CARE] if backend in CAREFUL else []))
 
 
 def selected(backend: BaseBackend, query: str, kinds: Mapping[str, dt.DataType | str]) -> ir.Table:
@@ -145,6 +163,13 @@ def executed(expression: ir.Table) -> pa.Table:
             return spark.executed(expression, configured(backend))
     with _cursor(expression, backend) as cursor:
         return cursor.sql(_written(expression, backend)).to_arrow_table()
+
+
+def describe(expression: ir.Table) -> dict[str, DuckDBPyType]:
+    """Return the types of an expression's columns as DuckDB itself calls them; no row is read."""
+    with _cursor(expression, expression.get_backend()) as cursor:
+        relation = cursor.sql(_written(expression, expression.get_backend()))
+        return dict(zip(relation.columns, relation.types, strict=True))
 
 
 def deposited(expression: ir.Table, place: str) -> None:
@@ -206,7 +231,7 @@ def quiet() -> Iterator[None]:
 def _cursor(expression: ir.Table, backend: Backend) -> Iterator[DuckDBPyConnection]:
     """A cursor of its own for one question, set up, that knows the tables in memory which the question reads."""
     with closing(backend.con.cursor()) as cursor:
-        for setting in () if backend in OWN else SETTINGS["duckdb"]:
+        for setting in () if backend in OWN else _settings_of(backend):
             cursor.execute(setting)
         for table in expression.op().find(ops.InMemoryTable):
             whole = isinstance(table.data, PyArrowDatasetProxy)
@@ -280,7 +305,7 @@ def _valid(column: ir.Column) -> ir.Column:
 def _set_up(backend: BaseBackend) -> bool:
     try:
         with quiet():
-            for setting in SETTINGS[backend.name]:
+            for setting in _settings_of(backend):
                 if backend.name == "pyspark":  # without a query to plan
                     name, value = setting.removeprefix("SET ").split(" = ")
                     backend._session.conf.set(name, value)

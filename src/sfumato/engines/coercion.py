@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import ibis
 import ibis.expr.datatypes as dt
 
+from sfumato.engines.attempts import attempt
 from sfumato.engines.columns import absent
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
@@ -44,6 +45,7 @@ __all__ = [
     "present",
     "read_items",
     "reads_clock",
+    "seconds_of",
     "substring",
     "vacant",
 ]
@@ -68,7 +70,7 @@ def datediff(part: str, start: datetime.date, end: datetime.date) -> int:  # typ
 
 def coerced(raw: ir.Column, form: Form, real: bool = False) -> ir.Column:
     """A column's coerced value; with `real`, whole numbers that come from floats stay floats, which add up faster."""
-    return COERCED[type(form)](raw, form, real)
+    return attempt(COERCED[type(form)](raw, form, real), MISSING[type(form)](form))
 
 
 def held(name: str) -> str:
@@ -150,7 +152,9 @@ def _fits_strings(form: Strings, kind: dt.DataType) -> bool:
 
 def _number(raw: ir.Column, form: Numbers, real: bool) -> ir.Column:
     """The index above the lower bound: clipped, rounded; null where missing and not imputed."""
-    raw = _without(number_of(raw, form), form.codes, "float64")
+    raw = number_of(raw, form)
+    raw = raw.cast("float64") if raw.type().is_decimal() else raw  # no null of Ibis' type holds a HUGEINT
+    raw = _without(raw, form.codes, "float64")
     lattice, kind = form.lattice, raw.type()
     whole = isinstance(kind, dt.Integer) and kind != dt.uint64 and lattice.step == 1
     if not whole:
@@ -187,13 +191,13 @@ def number_of(raw: ir.Column, form: Numbers) -> ir.Column:
         hour, minute, second = (part.cast("int64") for part in (raw.hour(), raw.minute(), raw.second()))
         return form.clock(hour * 3600 + minute * 60 + second)
     if isinstance(kind, dt.Interval | dt.Time) and form.clock is not None:
-        return form.clock(_seconds(raw))
+        return form.clock(seconds_of(raw))
     if isinstance(kind, dt.Interval | dt.Time) and form.second is not None:
-        return _seconds(raw) / form.second
+        return seconds_of(raw) / form.second
     return raw
 
 
-def _seconds(elapsed: ir.Column) -> ir.Column:
+def seconds_of(elapsed: ir.Column) -> ir.Column:
     """The seconds of an elapsed time, or of a time of day since midnight, by DuckDB's own function; it never fails."""
     signature = ((elapsed.type(),), dt.float64)
     return ibis.udf.scalar.builtin(lambda held: held, name="epoch", signature=signature)(elapsed)
@@ -240,7 +244,7 @@ def vacant(raw: ir.Column, form: Labels) -> ir.Column:
 
 def blank(raw: ir.Column, form: Form) -> ir.BooleanColumn:
     """Whether nothing stands there that the column could hold, before `missing` takes its place; never null."""
-    return BLANK[type(form)](raw, form).fill_null(False)
+    return attempt(BLANK[type(form)](raw, form).fill_null(False)).fill_null(True)
 
 
 def _set(raw: ir.Column, form: Sets, real: bool) -> ir.Column:
@@ -369,6 +373,12 @@ COERCED: dict[type[Form], Callable[..., ir.Column]] = {
 FITS: dict[type[Form], Callable[..., bool]] = {
     Numbers: _fits_numbers, Labels: _fits_labels, Sets: _fits_sets, Points: _fits_points,
     Entries: _fits_entries, Strings: _fits_strings,
+}  # fmt: skip
+# What a missing value comes to.
+MISSING: dict[type[Form], Callable[..., int | str | None]] = {
+    Numbers: lambda form: None if form.missing is None else form.missing - form.lattice.low,
+    Labels: lambda form: None if form.missing is None else held_labels((form.missing,))[0],
+    Sets: lambda form: None, Points: lambda form: None, Entries: lambda form: None, Strings: lambda form: None,
 }  # fmt: skip
 BLANK: dict[type[Form], Callable[..., ir.BooleanColumn]] = {
     Numbers: lambda raw, form: _number(raw, replace(form, missing=None), False).isnull(),

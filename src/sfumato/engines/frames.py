@@ -154,6 +154,8 @@ def _series(series: pd.Series, space: Space | None) -> Column:
         return _series(pd.Series(series.cat.categories), space).take(pa.array(codes, mask=codes < 0))
     if isinstance(series.dtype, pd.DatetimeTZDtype):
         series = series.dt.tz_convert(None)  # in UTC
+    if isinstance(series.dtype, pd.ArrowDtype):
+        return _arrow_elements(pa.array(series), space)
     if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) != "string":
         return _elements(series, space)
     try:
@@ -166,6 +168,15 @@ def _series(series: pd.Series, space: Space | None) -> Column:
     return _elements(series.astype(object), space)
 
 
+def _arrow_elements(values: Column, space: Space | None) -> Column:
+    """Read a column of an Arrow type; where the type does not fit, element by element, also those that Python lacks."""
+    column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    extended = isinstance(column.type, pa.BaseExtensionType)
+    if not extended and _fitting(_plain(column, space).type, space):
+        return _arrow(column, space)
+    return _elements([_value(element) for element in column], space)
+
+
 def _polars(series: pl.Series, space: Space | None) -> Column:
     return _elements(series.to_list(), space) if str(series.dtype) == "Object" else _arrow(series.to_arrow(), space)
 
@@ -173,8 +184,10 @@ def _polars(series: pl.Series, space: Space | None) -> Column:
 def _arrow(column: Column, space: Space | None) -> Column:
     """An Arrow column; a type that cannot fit its space stays, and is refused where types are compared."""
     column = _plain(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]), space)
+    column = _ticks(column) if space is None else column
     kind = column.type
-    if _fitting(kind, space) and space is not None and pa.types.is_timestamp(kind) and reads_clock(space.form):
+    clock = space is not None and reads_clock(space.form)
+    if _fitting(kind, space) and clock and pa.types.is_timestamp(kind):
         return _clock(column, PER_DAY[kind.unit])
     if _fitting(kind, space) and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         return _days(column, kind)
@@ -188,6 +201,14 @@ def _arrow(column: Column, space: Space | None) -> Column:
     except pa.ArrowInvalid:
         return _elements([_value(element) for element in column], space)
     return column
+
+
+def _ticks(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return identifiers as they are, times of every kind by the whole numbers that stand for them: none is rounded."""
+    kind = column.type
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return column.cast(pa.int32())
+    return column.cast(pa.int64()) if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else column
 
 
 def _value(element: pa.Scalar) -> object:
@@ -211,6 +232,8 @@ def _plain(column: pa.ChunkedArray, space: Space | None) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.string())
+    if kind == pa.binary_view():
+        return column.cast(pa.large_binary())
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_decimal256(kind):

@@ -11,9 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import ibis
+import numpy as np
+import pyarrow as pa
 
 from sfumato.engines.backends import encode, executed, isolated
-from sfumato.engines.coercion import present
+from sfumato.engines.coercion import present, seconds_of
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Person
 from sfumato.spaces.schema import Schema
@@ -29,6 +31,8 @@ UNIT, OWNER, ID = (
     "owner",
     "identifier",
 )  # columns of ours beside declared ones, which get a prefix in both tables
+
+LONGEST = float(1 << 62)  # microseconds: an elapsed time is cut here, far beyond all that can be declared
 
 
 def of_events(schema: Schema) -> Schema:
@@ -52,7 +56,7 @@ def joined(events: ir.Table, people: ir.Table, schema: Schema) -> ir.Table:
     own, attributes = list(of_events(schema).held), list(of_people(schema).held)
     lines = isolated(people.select(unit, *attributes), (), unit)
     if people.get_backend() is not events.get_backend():
-        lines = ibis.memtable(executed(lines))
+        lines = _moved(lines, events.get_backend().name)
     rows = isolated(events.select(unit, *own), (), unit)
     theirs, ours = _comparable(present(lines[unit]), present(rows[unit]))
     lines = lines.select(**{OWNER: theirs}, **{f"a_{name}": lines[name] for name in attributes})
@@ -64,6 +68,23 @@ def joined(events: ir.Table, people: ir.Table, schema: Schema) -> ir.Table:
     both = rows.left_join(lines, rows[ID] == lines[OWNER])
     declared = {f"e_{name}": name for name in own} | {f"a_{name}": name for name in attributes}
     return both.select(**{unit: both[UNIT]}, **{name: both[held] for held, name in declared.items()})
+
+
+def _moved(lines: ir.Table, engine: str) -> ir.Table:
+    """Return the same lines in memory, for another engine; elapsed times travel as their microseconds."""
+    elapsed = [name for name in lines.columns if lines[name].type().is_interval()]
+    if elapsed and engine != "duckdb":
+        raise SchemaError(
+            f"elapsed times of people ({', '.join(elapsed)}) are not read beside events of another engine; store them "
+            "as numbers of their unit"
+        )
+    held = executed(lines.mutate(**{name: seconds_of(lines[name]) for name in elapsed}) if elapsed else lines)
+    for name in elapsed:
+        place, seconds = held.schema.get_field_index(name), held[name].to_numpy(zero_copy_only=False)
+        micros = np.clip(np.nan_to_num(np.floor(seconds * 1e6), nan=0.0), -LONGEST, LONGEST).astype(np.int64)
+        gaps = held[name].is_null().to_numpy(zero_copy_only=False)
+        held = held.set_column(place, name, pa.array(micros, pa.int64(), mask=gaps).cast(pa.duration("us")))
+    return ibis.memtable(held)
 
 
 def _comparable(one: ir.Column, other: ir.Column) -> tuple[ir.Column, ir.Column]:

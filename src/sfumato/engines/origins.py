@@ -19,13 +19,16 @@ import ibis.expr.operations as ops
 from sfumato.engines import parquet, spark
 from sfumato.engines.fields import flat
 from sfumato.engines.files import local
+from sfumato.engines.physical_types import SPARK, name_spark_type, refuse_types
 from sfumato.errors import SchemaError
+from sfumato.privacy.adjacency import Person
 from sfumato.spaces.schema import Schema
 
 if TYPE_CHECKING:
     import ibis
     import ibis.expr.types as ir
     from ibis.backends.duckdb import Backend
+    from ibis.backends.pyspark import Backend as SparkBackend
 
 __all__ = ["based"]
 
@@ -43,6 +46,7 @@ def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
     if backend.name == "pyspark" and schema is not None:
         for leaf in table.op().find(ops.DatabaseTable):
             _check_times(backend._session.table(leaf.name).inputFiles(), leaf.schema, schema)
+        _check_spark(table, schema, backend)
         elapsed = [name for name, kind in table.schema().items() if kind.is_interval() and name in schema.held]
         nested = [path[0] for path in schema.paths.values() if len(path) > 1 and path[0] in table.columns]
         if any(_holds_times(table[name].type()) for name in nested):
@@ -78,6 +82,15 @@ def based(table: ir.Table, schema: Schema | None = None) -> ir.Table:
             )
     table = _rebuilt(table, replaced) if replaced else table
     return table if schema is None else flat(table, schema)
+
+
+def _check_spark(table: ir.Table, schema: Schema, backend: SparkBackend) -> None:
+    """Refuse types that are not in the list, by Spark's own names of them."""
+    unit = {schema.unit.column} if isinstance(schema.unit, Person) else set()
+    declared = unit.union(name for name, space in schema.held.items() if space.form is not None)
+    fields = {field.name: field.dataType for field in spark.planned(flat(table, schema), backend).schema.fields}
+    kinds = {name: name_spark_type(fields[name]) for name in declared if name in fields}
+    refuse_types("Spark", schema, kinds, SPARK)
 
 
 def _holds_times(kind: dt.DataType) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 
+from sfumato.engines.attempts import attempt
 from sfumato.engines.backends import isolated
 from sfumato.engines.bounding import placed
 from sfumato.engines.coercion import blank, coerced, held, held_labels, present, read_items
@@ -95,7 +96,7 @@ def numbers_of(schema: Schema, names: Iterable[str]) -> list[str]:
 
 def read_first(raw: ir.Column, form: Form, real: bool = False) -> ir.Column:
     """The coerced column; of sets of very many items all that they hold, for `known_items`."""
-    return read_items(raw, form) if many(form) else coerced(raw, form, real)
+    return attempt(read_items(raw, form)) if many(form) else coerced(raw, form, real)
 
 
 def _bits(forms: Mapping[str, Form]) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import ibis
 
+from sfumato.engines.attempts import attempt
 from sfumato.engines.backends import isolated
 from sfumato.engines.coercion import blank, coerced, held, held_labels
 from sfumato.engines.derivation import computed
@@ -79,7 +80,7 @@ def _derived(
     columns = {held(name): rows[held(whole)][place] for name, (whole, place) in entries.items()}
     columns |= {vacancy(name): columns[held(name)].isnull() for name in entries if name in tested}
     for name, term in formulas.items():
-        value, form = computed(term, schema, rows, holding), form_of(schema, name)
+        value, form = attempt(computed(term, schema, rows, holding)), form_of(schema, name)
         columns[held(name)] = coerced(value, form)
         if name in tested:
             columns[vacancy(name)] = blank(value, form)
@@ -109,7 +110,7 @@ def _mentioned(condition: Predicate | None) -> list[str]:
 
 def holding(condition: Predicate, schema: Schema, rows: ir.Table) -> ir.BooleanColumn:
     """A bound condition as a column that is never null."""
-    return condition.holds(lambda test: TESTS[test.kind](test, schema, rows).fill_null(False))
+    return condition.holds(lambda test: attempt(TESTS[test.kind](test, schema, rows)).fill_null(False))
 
 
 def _between(test: Between, schema: Schema, rows: ir.Table) -> ir.BooleanColumn:

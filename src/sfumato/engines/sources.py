@@ -21,8 +21,11 @@ from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.files import PARQUET, Files, files_of, local, must_be_apart
 from sfumato.engines.growing import Growing, Part, must_be_private
+from sfumato.engines.guarding import guard_types
 from sfumato.engines.joining import joined, of_events, of_people
 from sfumato.engines.origins import based
+from sfumato.engines.parquet import engine_types
+from sfumato.engines.physical_types import check_arrow
 from sfumato.engines.servers import on_server
 from sfumato.engines.table import Table
 from sfumato.errors import SchemaError
@@ -115,7 +118,7 @@ def _growing(source: object, schema: Schema, folder: Path) -> Table:
 
         @cache
         def opened() -> Table:
-            return Table(parquet.opened(one, alone), alone)
+            return Table(guard_types(parquet.opened(one, alone), alone), alone)
 
         return Part(path, lambda: _read_through(one, alone), lambda statistic: opened().answer(statistic))
 
@@ -124,7 +127,7 @@ def _growing(source: object, schema: Schema, folder: Path) -> Table:
     growing = Growing(must_be_private(folder), alone, tuple(part(path) for path in files.paths))
     growing.read()
     with quiet():
-        return Table(parquet.opened(files, schema), schema, growing)
+        return Table(guard_types(parquet.opened(files, schema), schema), schema, growing)
 
 
 def _read_through(files: Files, schema: Schema | None, kind: str = PARQUET[0], table: str | None = None) -> ibis.Table:
@@ -150,9 +153,9 @@ def _joined(source: object, table: str | None, people: object, schema: Schema) -
 
 
 def open_source(source: object, table: str | None = None, schema: Schema | None = None) -> ibis.Table:
-    """An Ibis table over the source; with a schema, of files and frames only the columns that it declares."""
+    """Return an Ibis table over the source; with a schema, of files and frames only the columns that it declares."""
     if isinstance(source, ibis.Table) and table is None:
-        return based(source, schema)
+        return guard_types(based(source, schema), schema)
     if spark.is_frame(source) and table is None:
         with quiet():
             return based(spark.named(source), schema)
@@ -324,6 +327,7 @@ def _must_say_nothing_else(schema: Schema, **said: object) -> None:
 
 def _whole(table: ibis.Table, schema: Schema | None) -> ibis.Table:
     """The same table, its declared columns decoded to their end once: a damaged file must not fail after a charge."""
+    table = guard_types(table, schema)
     held = set(table.columns)
     wanted = [name for name in _wanted(schema) if name in held] if schema is not None else []
     if wanted:
@@ -365,7 +369,10 @@ def _frame(source: object, schema: Schema | None) -> ibis.Table:
         with quiet():
             found = frames.arrow_table(source, wanted, {} if schema is None else schema.paths)
             if found is not None:
-                return _loaded([found])
+                if schema is not None:  # by their types alone, before a value is converted
+                    check_declared(schema, engine_types(found.schema))
+                    check_arrow(schema, {field.name: field.type for field in found.schema})
+                return guard_types(_loaded([found]), schema)
         failed = False
     except SchemaError:
         raise

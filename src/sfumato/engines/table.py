@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from sfumato import arguments
 from sfumato.cards import Card, Shown
-from sfumato.engines.backends import OWN, executed, streamed
+from sfumato.engines.attempts import can_attempt, careful
+from sfumato.engines.backends import OWN, executed, streamed, take_care
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.compilation import compiled
@@ -189,26 +190,61 @@ class Table(Shown):
             ways |= {name: found for name, form in forms.items() if labelled(form)}
             ways |= {name: partial(found_text, known=known) for name, known in statistic.texts}
         size = max(LEAST_BATCH, min(BATCH, BATCH_VALUES // max(1, len(forms))))
-        for batch in streamed(self._expression(statistic), size):
+        for batch in self._streamed(statistic, size):
             persons = whole(batch["person"]) if statistic.together else NOBODY
             yield persons, {name: ways[name](batch[f"value{i}"], form) for i, (name, form) in enumerate(forms.items())}
+
+    def _streamed(self, statistic: Rows, size: int) -> Iterator[pa.RecordBatch]:
+        """Arrow batches; where the engine raises, those that are left, of the same statement with care.
+
+        DuckDB keeps the order of stored rows, and a statement that sorts hands out nothing before all is computed.
+        """
+        handed_out, backend = 0, self.source.get_backend()
+        try:
+            for batch in streamed(self._expression(statistic), size):
+                yield batch
+                handed_out += batch.num_rows
+            return
+        except Exception as failure:
+            if isinstance(failure, SfumatoError) or not can_attempt(backend):
+                raise
+        take_care(backend)
+        with careful():
+            expression = self._expression(statistic)
+        for batch in streamed(expression, size):
+            known = min(handed_out, batch.num_rows)
+            handed_out -= known
+            if known < batch.num_rows:
+                yield batch.slice(known)
 
     def _expression(self, statistic: Statistic, real: bool = False, narrow: bool = False) -> ibis.Table:
         return compiled(statistic, self.schema, self.source, real, self._kept, narrow)
 
     def _computed(self, statistic: Statistic) -> Any:
+        """The answer; where the engine raises, that of the same statement with care.  None where this raises too."""
+        found = self._tried(statistic)
+        if found is None and can_attempt(self.source.get_backend()):
+            take_care(self.source.get_backend())
+            with careful():
+                found = self._tried(statistic)
+        return found
+
+    def _tried(self, statistic: Statistic) -> Any:
         try:
-            if isinstance(statistic, Aggregation):
-                return self._added(statistic)
-            result = executed(self._expression(statistic))
-            if isinstance(statistic, Frequencies):
-                return counted(result, statistic, self.schema)
-            assert isinstance(statistic, Distinct)
-            return result["value"].to_pylist(), whole(result["count"])
+            return self._asked(statistic)
         except SfumatoError:
             raise
         except Exception:
             return None
+
+    def _asked(self, statistic: Statistic) -> Any:
+        if isinstance(statistic, Aggregation):
+            return self._added(statistic)
+        result = executed(self._expression(statistic))
+        if isinstance(statistic, Frequencies):
+            return counted(result, statistic, self.schema)
+        assert isinstance(statistic, Distinct)
+        return result["value"].to_pylist(), whole(result["count"])
 
     def _added(self, statistic: Aggregation) -> Whole:
         """The totals of each cell."""

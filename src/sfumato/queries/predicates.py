@@ -16,6 +16,7 @@ from typing import Any
 from sfumato import arguments
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
+from sfumato.privacy.adjacency import Person
 from sfumato.queries.conditions import (
     Between,
     Both,
@@ -85,6 +86,11 @@ class Compare(Condition):
         """The same condition in lattice indices or labels."""
         space = schema.space(self.column)
         if self.operator == "null":
+            if space.curve is not None and isinstance(schema.unit, Person):
+                raise UnsupportedQuery(
+                    f"column {self.column!r} holds curves, which are read one row a unit: where persons are protected "
+                    "no condition asks about them; protect rows, or store beside each curve whether it is there"
+                )
             return Missing(self.column)
         if numeric(space):
             return _numeric(self, space)

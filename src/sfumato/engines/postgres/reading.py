@@ -14,6 +14,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import sqlglot.expressions as sge
 
+from sfumato.engines.physical_types import POSTGRES, refuse_types
 from sfumato.engines.postgres.sessions import session
 from sfumato.engines.postgres.writing import NUMBER
 from sfumato.errors import SchemaError
@@ -46,6 +47,16 @@ SELECT a.attname -- that this role may read
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 """
+TYPES = """
+SELECT t.oid, t.typelem,
+       CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'c' THEN 'composite'
+            WHEN EXISTS (SELECT FROM pg_type e WHERE e.typarray = t.oid) THEN 'array'
+            WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname::text
+            WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_extension x ON x.oid = d.refobjid
+                         WHERE d.objid = t.oid AND d.deptype = 'e' AND x.extname = 'citext') THEN 'citext'
+            ELSE t.typname || ' of ' || t.typnamespace::regnamespace END
+FROM pg_type t WHERE t.oid = ANY(%s)
+"""
 SCHEMA = "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)"
 
 
@@ -74,6 +85,8 @@ def plain(table: ir.Table, schema: Schema | None) -> ir.Table:
         raise SchemaError(
             f"elapsed times on PostgreSQL ({', '.join(elapsed)}) are not read; store them as numbers of their unit"
         )
+    if schema is not None and wanted:
+        refuse_types("PostgreSQL", schema, _typed(wanted, unit, source, backend), POSTGRES)
     columns = [f"{_held(_name(name).sql('postgres'), kind, name == unit)} AS {_name(name).sql('postgres')}"
                for name, kind in kinds.items()]  # fmt: skip
     held = {name: kind if name == unit else _kind(kind) for name, kind in kinds.items()}
@@ -99,6 +112,29 @@ def _must_be_granted(query: str, backend: Backend) -> None:
             "this role may not read the table; let its owner GRANT SELECT ON the table TO the role, and USAGE ON its "
             "schema"
         )
+
+
+def _typed(wanted: list[str], unit: str | None, source: str, backend: Backend) -> dict[str, list[str]]:
+    """Return the server's own names of the columns' types, those of arrays before those of their items.
+
+    Domains are named as their base type.
+    """
+    query = f"SELECT {', '.join(_name(name).sql('postgres') for name in wanted)} FROM {source} AS source LIMIT 0"
+    _must_be_granted(query, backend)
+    with session(backend) as con:
+        cursor = con.execute(query, prepare=False)  # the table may have been made anew since
+        found = [column.type_code for column in cursor.description or ()]
+        lengths = [cursor.pgresult.fmod(place) for place in range(len(found))] if cursor.pgresult else []
+        known = {oid: (name, item) for oid, item, name in con.execute(TYPES, [found]).fetchall()}
+        items = [item for name, item in known.values() if name == "array"]
+        known |= {oid: (name, 0) for oid, _, name in con.execute(TYPES, [items]).fetchall()}
+    kinds = {}
+    for column, oid, length in zip(wanted, found, lengths, strict=True):
+        name, item = known[oid]
+        kinds[column] = [name, known[item][0]] if name == "array" else [name]
+        if column == unit and name == "bpchar" and length < 0:  # blanks at the end are stored, and overlooked
+            kinds[column] = ["bpchar without a length"]
+    return kinds
 
 
 def _must_be_comparable(unit: str, query: str, backend: Backend) -> None:
