@@ -202,14 +202,29 @@ def list_questions(space, persons):
     return [*null, sf.mean("v[0]")] if space.size is not None else null
 
 
-def answer_all(read, space, persons):
+EVENTS = pa.table({"x": [place % 9 for place in range(40)], "pid": [f"p{place}" for place in range(40)]})
+
+
+def answer_joined(source, space):
+    """Return what events come to whose persons have the column as an attribute."""
+    who = {"schema": {"x": sf.Integers(0, 9)}, "unit": "pid", "rows": 1, "dataset": "d"}
+    try:
+        table = sf.read(EVENTS, people=source, attributes={"v": space}, **who)
+    except SchemaError as error:
+        return str(error)
+    for question in list_questions(space, persons=True):
+        bind(question, table.schema).answer(table)
+    return "answered"
+
+
+def answer_all(source, space, persons):
     """Return what the table comes to: the refusal's text, or that everything was answered."""
     derived = {"w": ("v + x", sf.Interval(0, 99, 1))} if space.lattice is not None and space.form.plain else None
     derived = derived or ({"w": ("hour(v) + x", sf.Integers(0, 99))} if space.part("hour") is not None else None)
     derived = derived or ({"w": ("year(v) + x", sf.Integers(0, 9999))} if space.part("year") is not None else None)
     who = {"unit": "pid", "rows": 1} if persons else {}
     try:
-        table = read(schema={"v": space, "x": sf.Integers(0, 9)}, dataset="d", derived=derived, **who)
+        table = sf.read(source, schema={"v": space, "x": sf.Integers(0, 9)}, dataset="d", derived=derived, **who)
     except SchemaError as error:
         return str(error)
     for question in list_questions(space, persons):
@@ -222,18 +237,26 @@ def answer_all(read, space, persons):
 
 
 def compare(name, plain, odd, space, failures):
-    """Note where a question about a table fails, or its refusal differs, by the odd values."""
-    for persons in (False, True):
+    """Note where a question about a table fails, or its refusal differs, by the odd values; return whether it is read.
+
+    The column is one of rows, one of persons' rows, and an attribute of people beside events of another source.
+    """
+    ways = {
+        "rows": lambda source: answer_all(source, space, False),
+        "persons": lambda source: answer_all(source, space, True),
+        "people": lambda source: answer_joined(source, space),
+    }
+    for way, answer in ways.items():
         said = []
-        for read in (plain, odd):
+        for source in (plain, odd):
             try:
-                said.append(answer_all(read, space, persons))
+                said.append(answer(source))
             except SfumatoError as error:
                 said.append(f"FAILED {type(error).__name__}: {str(error)[:90]}")
             except Exception as error:  # nothing may
                 said.append(f"RAISED {type(error).__name__}: {str(error)[:150]}")
         if said[0] != said[1] or any(one.startswith(("FAILED", "RAISED")) for one in said):
-            failures.append((name, "persons" if persons else "rows", *said))
+            failures.append((name, way, *said))
         if said[0] != "answered":
             return 0
     return 1

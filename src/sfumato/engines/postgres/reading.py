@@ -122,7 +122,7 @@ def _typed(wanted: list[str], unit: str | None, source: str, backend: Backend) -
     query = f"SELECT {', '.join(_name(name).sql('postgres') for name in wanted)} FROM {source} AS source LIMIT 0"
     _must_be_granted(query, backend)
     with session(backend) as con:
-        cursor = con.execute(query, prepare=False)  # the table may have been made anew since
+        cursor = con.execute(query)
         found = [column.type_code for column in cursor.description or ()]
         lengths = [cursor.pgresult.fmod(place) for place in range(len(found))] if cursor.pgresult else []
         known = {oid: (name, item) for oid, item, name in con.execute(TYPES, [found]).fetchall()}

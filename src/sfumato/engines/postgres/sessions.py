@@ -130,7 +130,12 @@ def connected(backend: Backend) -> Connection[Any]:
     import psycopg
 
     info = backend.con.info
-    con = psycopg.connect(**info.get_parameters(), password=info.password or None, autocommit=True)
+    con = psycopg.connect(
+        **info.get_parameters(),
+        password=info.password or None,
+        autocommit=True,
+        prepare_threshold=None,  # a prepared statement fails once a table is made anew with other types
+    )
     try:
         for command in (*SETTINGS, *FUNCTIONS, LIMITED, READ_ONLY):
             con.execute(command)
