@@ -48,9 +48,10 @@ def _empty(order: Order, preview: Preview) -> dict[str, str]:
         scale = scale_of(order.question)
     except SfumatoError:  # shares of its error are not defined, or of a size that is not declared
         return {}
-    if preview.half_width is None or preview.half_width < LARGE * scale.amount:
+    width = preview.least_half_width
+    if width is None or width < LARGE * scale.amount:
         return {}
-    return {preview.name: f"says nothing at this spend: {preview.half_width / scale.amount:.0%} of {scale.words}"}
+    return {preview.name: f"says nothing at this spend: {width / scale.amount:.0%} of {scale.words}"}
 
 
 def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None, empty: Mapping[str, str]) -> None:
