@@ -35,8 +35,7 @@ def plain_constant(value: Any, about: str) -> Constant:
     if isinstance(value, np.generic):
         value = _python(value)
     if isinstance(value, str):
-        text: str = keep_text(value)
-        return text
+        return keep_text(value)
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and abs(value) < LARGEST:

@@ -68,7 +68,8 @@ class Dates(Integers):
             object.__setattr__(self, name, number)
         if not isinstance(self.na, str):
             given = arguments.several("na", self.na)
-            named = [keep_text(day.isoformat() if isinstance(day, datetime.date) else day) for day in given]
+            named = [day.isoformat() if isinstance(day, datetime.date) else day for day in given]
+            named = [keep_text(code) if isinstance(code, str) else code for code in named]
             for code in named:
                 must_exist("each of na", code)
             object.__setattr__(self, "na", tuple(named))
@@ -278,11 +279,9 @@ def reread_days() -> Iterator[None]:
         _REREADING.reset(token)
 
 
-def keep_text(value: Any) -> Any:
-    """Return a plain text for a text, marked where a stored release holds it as a day that its month lacks."""
-    if not isinstance(value, str):
-        return value
-    return _RolledDay(value) if isinstance(value, _RolledDay) or (_REREADING.get() and _mistake(value)) else str(value)
+def keep_text(text: str) -> str:
+    """Return a plain text, marked where a stored release holds it as a day that its month lacks."""
+    return _RolledDay(text) if isinstance(text, _RolledDay) or (_REREADING.get() and _mistake(text)) else str(text)
 
 
 def must_exist(name: str, value: object) -> None:

@@ -230,7 +230,7 @@ def _seconds(time: datetime.time) -> float:
 
 
 def _named(code: object) -> Any:
-    return code.isoformat() if isinstance(code, datetime.time) else keep_text(code)
+    return code.isoformat() if isinstance(code, datetime.time) else keep_text(code) if isinstance(code, str) else code
 
 
 def _text(seconds: float) -> str:
