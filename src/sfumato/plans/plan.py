@@ -79,6 +79,13 @@ class PlannedRelease:
         return self.spend
 
 
+MISSING_LINES = (
+    "text files: a line that is not UTF-8, or has more or fewer fields than the first, counts as a row of missing "
+    "values; means and the like leave it out, and their intervals are about the rows that can be read; only "
+    "`sfumato check` tells how many lines that are, to the steward alone"
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan(Shown):
     """A checked plan.  Paths are resolved against the plan's own directory."""
@@ -123,6 +130,13 @@ class Plan(Shown):
             f"version {self.schema.version}: the path has no {{version}}, so that every version of this plan reads "
             f"{visible(self.table.words)} as it is then"
         )
+
+    @property
+    def missing_lines(self) -> str | None:
+        """How lines of a text file count that cannot be read: the same words whatever the file holds."""
+        if not (self.table.is_text or (self.people is not None and self.people.is_text)):
+            return None
+        return MISSING_LINES
 
     def must_publish(self) -> None:
         """Refuse a plan that has no releases, where these are wanted."""
