@@ -146,7 +146,7 @@ def _rows(columns: Mapping[str, list[Any]], keys: list[str], remarks: Sequence[s
     value = next((part for part in VALUES if part in columns), None)
     count = min(MOST_ROWS, max((len(column) for column in columns.values()), default=0))
     told = any(remarks)
-    others = [name for name in columns if name not in keys and name not in (value, "low", "high")]
+    others = [name for name in columns if name not in keys and name not in (value, "low", "high")]  # with `no_answer`
     return [
         {
             "keys": {name: columns[name][row] for name in keys},
