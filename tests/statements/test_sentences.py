@@ -23,7 +23,7 @@ SPEAKS = re.compile(
 # check in `test_privacy_statements.py`) or into `answers/statements.py` (with one in `test_error_statements.py`);
 # headings, reasons and descriptions may be added here.
 STATEMENTS = {
-    "privacy/statements.py": 2,
+    "privacy/statements.py": 5,
     "privacy/guarantees.py": 7,
     "answers/statements.py": 10,
     "answers/certificate.py": 7,  # in tests/bounds/test_certificates.py

@@ -84,8 +84,9 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None,
         out.print(f"There is no ledger {plan.ledger} yet: publishing starts it, with the whole budget to spend")
     if plan.same_for_all is not None:
         out.print(plan.same_for_all)
-    if plan.missing_lines is not None:
-        out.print(plan.missing_lines)
+    for notice in (plan.missing_lines, plan.doubt):
+        if notice is not None:
+            out.print(notice)
     asked = "" if version is None else f" --version {shlex.quote(version)}"
     release = f"  To release: sfumato publish {plan.path}{asked}" if seen.refused is None else ""
     out.print(f"Nothing was spent and no data was read.{release}")
@@ -111,6 +112,7 @@ def _record(plan: Plan, shown: list[Preview], seen: Outlook) -> dict[str, Any]:
         "budget": to_record(plan.budget),
         "fits": seen.refused is None,
         **({} if plan.missing_lines is None else {"missing_lines": plan.missing_lines}),
+        **({} if plan.doubt is None else {"doubt": plan.doubt}),
         "new_ledger": seen.is_new,
         **({} if seen.division is None else {"division": seen.division.to_record()}),
     }

@@ -37,7 +37,7 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
     fit(plan, seen)
     if not new_ledger:
         must_know(plan, _records(directory / "releases"), "give --new-ledger, or another --out")
-    for notice in (plan.same_for_all, plan.missing_lines):
+    for notice in (plan.same_for_all, plan.missing_lines, plan.doubt):
         if notice is not None and not as_json:
             say(notice)
     if seen.division is not None and not as_json:

@@ -35,6 +35,7 @@ from sfumato.plans.service import Service, service_of
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.statements import doubt_budget
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.adding import must_add_up
 from sfumato.queries.formulas import formula
@@ -130,6 +131,12 @@ class Plan(Shown):
             f"version {self.schema.version}: the path has no {{version}}, so that every version of this plan reads "
             f"{visible(self.table.words)} as it is then"
         )
+
+    @property
+    def doubt(self) -> str | None:
+        """What the budget hardly protects from, where it is absurd."""
+        stated = self.budget.statement()
+        return doubt_budget(stated.epsilon, self.budget.parts().get("delta", 0.0), self.schema.size)
 
     @property
     def missing_lines(self) -> str | None:
