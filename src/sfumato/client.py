@@ -88,6 +88,12 @@ class Foreseen(Shown):
     record: Mapping[str, Any]
     questions: tuple[Foreseen, ...] = ()
 
+    @property
+    def half_widths(self) -> Mapping[int, float] | None:
+        """Half-widths by how many rows count, where the error depends on that; None elsewhere."""
+        listed = self.record["error"].get("half_widths")
+        return None if listed is None else {one["rows"]: one["half_width"] for one in listed}
+
     def card(self) -> Card:
         """The cost, the error and whether it fits; of several questions one after the other, and their sum."""
         if not self.questions:

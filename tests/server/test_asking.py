@@ -19,7 +19,13 @@ def test_a_preview_says_cost_error_certificate_and_how_many_more(ana):
     assert seen.status_code == 200, seen.text
     found = models.Outlook.model_validate(seen.json())
     assert (found.cost.epsilon, found.fits, found.stored, found.more, found.cells) == (0.1, True, False, 10, 3)
-    assert found.error.half_width > 0
+    assert found.error.half_width is None, "it depends on how many rows the condition selects"
+    widths = found.error.half_widths
+    assert [one.rows for one in widths] == sorted({one.rows for one in widths}, reverse=True)
+    assert 0 < widths[0].half_width < widths[-1].half_width
+    whole = {**MEAN, "query": {"query": "mean", "column": "salary"}}
+    plain = models.Outlook.model_validate(ana.post("/api/v1/datasets/people/preview", json=whole).json()).error
+    assert (plain.half_width > 0, plain.half_widths) == (True, None)
     assert found.left.analyst.left.epsilon == 1.0
     assert found.left.dataset.left.epsilon == 2.0
 

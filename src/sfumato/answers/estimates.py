@@ -9,7 +9,18 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers.answer import NO_COUNTS, Columns, Frame, Read, Units, failure_of, in_units, numbers, spanning
+from sfumato.answers.answer import (
+    NO_COUNTS,
+    Columns,
+    Frame,
+    Read,
+    Units,
+    failure_of,
+    in_units,
+    numbers,
+    spanning,
+    tell_empty,
+)
 from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import UnsupportedQuery
 
@@ -42,14 +53,18 @@ class Estimates(Read):
     @property
     def value(self) -> object:
         """A number, or one for each row of the table."""
-        return numbers(self.estimates, self.units, self.is_single(len(self.estimates)))
+        return numbers(self.table()["estimate"], self.units, self.is_single(len(self.estimates)))
 
     def shown(self, columns: Columns) -> Columns:
         """Estimates and the ends of intervals in the column's units."""
         return in_units(columns, ("estimate", "low", "high"), self.units)
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Columns:
-        """The keys, the estimate, and the interval's ends, the estimate never outside them."""
+        """The keys, the estimate, and the interval's ends; no estimate where they say nothing."""
+        return tell_empty(self.list_numbers(level, joint=joint), self.frame)
+
+    def list_numbers(self, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The same with an estimate in every cell."""
         low, high = self.ends(failure_of(level), joint)
         return {
             **self.keys,

@@ -17,13 +17,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato import arguments
 from sfumato.answers.answer import Units
+from sfumato.answers.statements import GROUPS
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.adjacency import Person, Replace
@@ -192,6 +193,21 @@ class Difference(VectorQuestion):
         """That of the inner question."""
         return self.inner.case
 
+    @property
+    def supposed_rows(self) -> int | None:
+        """The rows of each of the two groups."""
+        return self.inner.supposed_rows
+
+    @property
+    def selection(self) -> str:
+        """Rows are in one of the two groups, or in none."""
+        return GROUPS
+
+    def with_rows(self, rows: int) -> Self:
+        """The same question about a table in which each group has so many rows."""
+        inner = self.inner.with_rows(rows)
+        return replace(self, schema=inner.schema, inner=inner)
+
 
 class TotalDifference(Difference):
     """The difference of counts or sums: one number, which a row moves one way or the other."""
@@ -240,6 +256,11 @@ class TotalDifference(Difference):
     def preview(self, noise: Noise, beta: float) -> float | None:
         """The noise's quantile in the units of the inner question."""
         return self.inner.preview(noise, beta)
+
+    @property
+    def supposed_rows(self) -> None:
+        """The number of rows does not matter."""
+        return
 
     @property
     def case(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato import arguments
 from sfumato.accounting.laws import Law
-from sfumato.answers.answer import Answer
+from sfumato.answers.answer import NO_ANSWER, Answer
 from sfumato.answers.certificate import Verdict
 from sfumato.answers.frames import Framed, write_csv
 from sfumato.answers.pivots import pivoted
@@ -165,10 +165,18 @@ class Release(Shown, Framed):
         return {} if told is None else {"over time": told}
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
-        """An Arrow table: keys, estimate, low, high (or item, probability)."""
+        """An Arrow table: keys, estimate, low, high (or item, probability).
+
+        An estimate that holds no information, since its interval is the whole public range, is null; then a column
+        `no_answer` says so.
+        """
         import pyarrow as pa
 
-        return pa.table(self.answer.shown(self.answer.table(level, joint=joint)))
+        found = pa.table(self.answer.shown(self.answer.table(level, joint=joint)))
+        if NO_ANSWER not in found.column_names:
+            return found
+        place, kind = found.column_names.index("estimate"), found["low"].type
+        return found.set_column(place, "estimate", found["estimate"].cast(kind))
 
     def pivot(self, part: str = "estimate", level: float = 0.95) -> Any:
         """Answers by two keys or more as an Arrow table with the last key across: estimates, or `low` or `high` ends.

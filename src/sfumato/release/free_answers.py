@@ -184,7 +184,7 @@ def asked(
     chance = np.random.default_rng(SEED)
 
     def numbers(found: Answer) -> tuple[Keys, Reals]:
-        columns = found.table()
+        columns = found.list_numbers()
         if "estimate" not in columns:
             raise UnsupportedQuery(
                 f"{query.name!r} is no number, so that no interval can be given; compute it from the rows (to_pandas)"

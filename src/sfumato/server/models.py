@@ -135,10 +135,18 @@ class Budgets(BaseModel):
     analyst: Account | None
 
 
+class WidthByRows(BaseModel):
+    """An error to expect if so many rows count."""
+
+    rows: int
+    half_width: float | None
+
+
 class Stated(BaseModel):
-    """An error to expect."""
+    """An error to expect; by numbers of rows where it depends on how many a condition or a group selects."""
 
     half_width: float | None
+    half_widths: list[WidthByRows] | None = None
     words: str
     level: float
 
