@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -24,13 +25,15 @@ from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
 from sfumato.mechanisms.synthetic.texts import TextSynthesis
 from sfumato.mechanisms.synthetic.workload.mechanism import WorkloadSynthesis
 from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries.predicates import Predicate
 from sfumato.queries.query import Query
 from sfumato.queries.question import Source
 from sfumato.queries.rules import given_of
-from sfumato.queries.synthetic import Synthetic, SyntheticRows
+from sfumato.queries.synthetic import DEFAULT, UNSAID, Synthetic, SyntheticRows
 from sfumato.randomness import secure
 from sfumato.release.hidden import beyond, farther
+from sfumato.release.identity import Identity
 from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, three_of, wasted
 from sfumato.release.relations import cells_found, relations, texts_found, unmet
 from sfumato.release.tables import TableRelease
@@ -83,6 +86,15 @@ class SyntheticTable(TableRelease):
 
     FORMAT: ClassVar[str] = "sfumato-synthetic/1"
 
+    @classmethod
+    def identity(cls, question: Any, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
+        """What makes such a table the same again; also as 1.0.0rc1 named it where its default measured the same."""
+        asked = {**question.specification(), **chosen}
+        unsaid = {part: value for part, value in asked.items() if part != "good_for"}
+        before = (cls.specified(question, unsaid, spend),) if question.counts_alone and unsaid != asked else ()
+        early = unsaid if question.good_for == DEFAULT else asked  # all tables of 0.2.0 were of counts alone
+        return Identity(cls.specified(question, asked, spend), (*before, cls.formerly(question, early, spend)))
+
     @property
     def _asked(self) -> SyntheticRows:
         """What was asked, bound to the schema again."""
@@ -92,7 +104,7 @@ class SyntheticTable(TableRelease):
         workload = tuple(Query.from_record(query) for query in self.method.get("workload", ()))
         columns, cuts = tuple(self.method["columns"]), tuple(sorted(self.method.get("cuts", {})))
         own, triples = (keep, owned, workload, cuts), self.method.get("triples", False)
-        details = Synthetic(columns, self.method["rows"], "both", weights, *own, triples)
+        details = Synthetic(columns, self.method["rows"], UNSAID, weights, *own, triples)
         return details.bind(Query(details), self.schema)
 
     @property
