@@ -60,7 +60,7 @@ class Entries:
         counted = np.where(self.always, best, np.maximum(best, 0.0)) * self.weights
         return np.asarray(np.bincount(self.group, counted, self.groups), dtype=np.float64)
 
-    def spread(self, numbers: Reals) -> Reals:
+    def expand(self, numbers: Reals) -> Reals:
         """The same numbers of groups, one for each entry."""
         return np.repeat(numbers[self.group], self._lengths)
 
@@ -86,7 +86,7 @@ class Entries:
         ratio = np.full(self.groups, float((numbers[there] / weights[there]).min()))
         places = np.arange(len(numbers))
         for _ in range(ROUNDS):
-            gains = numbers - self.spread(ratio) * weights
+            gains = numbers - self.expand(ratio) * weights
             best = np.maximum.reduceat(gains, self.starts)
             at = np.maximum.reduceat(np.where(gains == np.repeat(best, self._lengths), places, -1), self.starts)
             counted = np.where(self.always | (best > 0), self.weights, 0.0)
@@ -116,7 +116,7 @@ class Entries:
         slack = float(self.weights.max())  # one row: ranks between two rows are told in several ways
         while (high - low > 1).any():
             middle = (low + high) // 2
-            below = points <= self.spread(middle)
+            below = points <= self.expand(middle)
             reached = self.most(np.asarray(below - probability, dtype=np.float64)) >= -slack
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high.astype(np.float64)
@@ -129,7 +129,7 @@ class Entries:
             own = np.clip(self.made(numbers) / np.maximum(self.made(ones), 1e-300), least, most)
         step = (most - least) / STEPS
         tried = [own, *(least + step * turn for turn in range(STEPS + 1))]
-        spans = [self.ratios((numbers - self.spread(np.nan_to_num(mean))) ** 2, ones) for mean in tried]
+        spans = [self.ratios((numbers - self.expand(np.nan_to_num(mean))) ** 2, ones) for mean in tried]
         lower = np.min([span[0] for span in spans], axis=0) - (step / 2) ** 2
         return np.maximum(lower, 0.0), np.min([span[1] for span in spans], axis=0)
 
@@ -139,7 +139,7 @@ class Entries:
         ends = [self.ratios(numbers, ones) for numbers in (one, other)]
         own = [self.made(numbers) / np.maximum(self.made(ones), 1e-300) for numbers in (one, other)]
         apart = [np.maximum(high - mean, mean - low) for (low, high), mean in zip(ends, own, strict=True)]
-        centered = (one - self.spread(own[0])) * (other - self.spread(own[1]))
+        centered = (one - self.expand(own[0])) * (other - self.expand(own[1]))
         low, high = self.ratios(centered, ones)
         slack = apart[0] * apart[1]
         return low - slack, high + slack

@@ -7,7 +7,8 @@ size depends on how an error is spread (`FREEDOM`, set on tables no figure is ju
 are in no sample: so counts are also asked of rows of which as many as the predicted error lie anywhere within public
 bounds, and means, sums and their like of rows of which as many lie beyond all others; what that moves is added.  A
 count on one column or pair errs by no more than its shares do.  Of a group that cannot be told from a group of nobody
-a mean may be any.  Predicted, not proven; what happens inside one of the 32 groups of a column is in no prediction.
+a mean may be any.  What cells hold that the question cuts is added on either side (`inside.py`).  Predicted, not
+proven.
 """
 
 from __future__ import annotations
@@ -135,6 +136,8 @@ class FreeAnswer(Shown, Framed):
             "included; not proven",
             "as good as": f"a random sample of about {self.sample:,.0f} rows ({KINDS[self.kind]})",
         }
+        if self.below is not None:
+            facts["inside cells"] = "not measured: the interval has room for all places of values in their cells"
         if self.within is not None:
             facts["workload"] = "a query that the table was made for: no wider than its measured errors allow"
         headings = (*self.keys, "estimate", "low", "high")

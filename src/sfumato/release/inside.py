@@ -17,14 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.queries.details import Details
-from sfumato.queries.difference import DifferenceDetails
-from sfumato.queries.grouping import Discovered, bind_cells
+from sfumato.queries.predicates import condition_from
 from sfumato.queries.query import Query
-from sfumato.queries.share import ShareDetails
 from sfumato.queries.synthetic import SyntheticRows
 from sfumato.release.placements import Cut, find_cuts, place_rows
-from sfumato.release.spans import SCALED, SPANS, Asked, Inside
+from sfumato.release.spans import SCALED, SPANS, Asked, Inside, keys_of
 from sfumato.spaces.schema import Schema
 
 __all__ = ["Moves", "find_moves"]
@@ -53,7 +50,7 @@ def find_moves(
     the question about other rows.  `groups`: where levels were not counted one by one, how many groups of them were.
     """
     schema = question.rules.schema
-    kind = _subject(query.details).kind
+    kind = _subject(query).kind
     cuts = find_cuts(question.levels, question.rules, query.measured, _points(query, schema), groups)
     if not cuts:
         return None
@@ -74,9 +71,9 @@ def find_moves(
     return _asked_again(rows, cuts, estimates, again)
 
 
-def _subject(details: Details) -> Details:
+def _subject(query: Query) -> Query:
     """What is asked, also where the answers of two groups are compared."""
-    return details.of if isinstance(details, DifferenceDetails) else details
+    return Query.from_record(query.details.to_record()["of"]) if query.kind == "difference" else query
 
 
 def _apart(more: Reals, less: Reals) -> Reals:
@@ -94,20 +91,15 @@ def _alike(own: Reals, estimates: Reals, kind: str) -> bool:
 def _points(query: Query, schema: Schema) -> dict[str, list[int]]:
     """For each column of a condition or of keys the lattice indices at which its values are parted."""
     found: dict[str, list[int]] = {}
-    conditions = [query.bound_condition(schema)]
-    asked = _subject(query.details)
-    if isinstance(asked, ShareDetails):
-        conditions.append(asked.condition.bind(schema))
+    asked = _subject(query).details.to_record()
+    own = condition_from(asked["condition"]).bind(schema) if "condition" in asked else None
+    conditions = [query.bound_condition(schema), own]
     for condition in conditions:
         for test in () if condition is None else condition.tests():
             ends = (test.box() or {}).get(test.column)
             found.setdefault(test.column, []).extend([] if ends is None else [ends[0], ends[1] + 1])
-    for key in query.keys:
-        if isinstance(key, Discovered):
-            found.setdefault(key.column, [])
-            continue
-        for bound in bind_cells([key], schema).keys:
-            found.setdefault(bound.column, []).extend(bound.starts or ())
+    for key in keys_of(query, schema):
+        found.setdefault(key.column, []).extend(key.starts or ())
     return found
 
 

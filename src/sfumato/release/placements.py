@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.queries.conditions import Contains, Missing, Test
+from sfumato.queries.conditions import Test
 from sfumato.queries.encoding import Column
 from sfumato.queries.evaluation import Made, indexed
 from sfumato.queries.formulas import formula
+from sfumato.queries.goals import Batch
 from sfumato.queries.predicates import Predicate
 from sfumato.queries.rules import Rules
 
@@ -120,10 +121,10 @@ class Placed:
         return np.ones(count, dtype=bool) if condition is None else np.asarray(condition.holds(self._tested))
 
     def _tested(self, test: Test) -> Flags:
-        if isinstance(test, Contains):
-            return np.asarray(self.column(f"{test.column} has {test.item}") == 1)
+        if test.kind == "contains":
+            return Batch(self.held, self.rules.schema).holds(test)
         held, schema = self.column(test.column), self.rules.schema
-        if isinstance(test, Missing):
+        if test.kind == "missing":
             return np.asarray(held < 0)
         labels = schema.space(test.column).labels
         if labels is not None:

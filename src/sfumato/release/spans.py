@@ -14,19 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import UnsupportedQuery
-from sfumato.queries.binding import bind
-from sfumato.queries.extent import edges_of
+from sfumato.queries.extent import OUTSIDE, edges_of
 from sfumato.queries.goals import KINDS, UNIT, Batch
-from sfumato.queries.grouping import Discovered, Key, bind_cells
-from sfumato.queries.linear.workload import Workload
-from sfumato.queries.predicates import Predicate
+from sfumato.queries.grouping import Key, bind_cells
+from sfumato.queries.linear.workload import bind_workload, workload_of
+from sfumato.queries.predicates import condition_from
 from sfumato.queries.query import Query
-from sfumato.queries.share import ShareDetails
+from sfumato.queries.smooth_mean import bind_smooth
 from sfumato.release.extremes import Entries, Span, gather_entries
 from sfumato.release.placements import Placed
 from sfumato.spaces.schema import Schema
 
-__all__ = ["SCALED", "SPANS", "Asked", "Inside"]
+__all__ = ["SCALED", "SPANS", "Asked", "Inside", "keys_of"]
 
 MOST_NUMBERS = 20_000_000  # of a workload's answers times placements
 
@@ -44,16 +43,24 @@ class Asked:
     keys: tuple[Key, ...]
     held: Mapping[str, Sequence[Any]]  # the key columns of the answer
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """The parts of the question itself, as plain values."""
+        return self.query.details.to_record()
+
     @classmethod
     def of(cls, query: Query, schema: Schema, held: Mapping[str, Sequence[Any]]) -> Asked:
         """The question, with those of its keys that are discovered as the categories that were found."""
-        keys = tuple(
-            Key(one.column, schema.space(one.column).labels or ())
-            if isinstance(one, Discovered)
-            else bind_cells([one], schema).keys[0]
-            for one in query.keys
-        )
-        return cls(query, schema, keys, held)
+        return cls(query, schema, keys_of(query, schema), held)
+
+
+def keys_of(query: Query, schema: Schema) -> tuple[Key, ...]:
+    """The keys of a question, those to be discovered as the categories that were found."""
+    records = query.to_record().get("by", ())
+    return tuple(
+        Key(column, schema.space(column).labels or ()) if "discovered" in record else bind_cells([one], schema).keys[0]
+        for one, column, record in zip(query.keys, query.key_columns, records, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -162,17 +169,15 @@ def _mean(inside: Inside, made_alone: bool) -> Span:
 
 def _weighted(inside: Inside) -> tuple[list[Reals], list[Reals]]:
     """The numbers that are added up, and what they weigh."""
-    details = inside.asked.query.details
     if inside.schema.space(inside.asked.query.column or "").size is not None:
         raise UnsupportedQuery("entries of arrays are asked again")
-    return inside.values(inside.asked.query.column), inside.values(getattr(details, "weight", None))
+    return inside.values(inside.asked.query.column), inside.values(inside.asked.details.get("weight"))
 
 
 def _share(inside: Inside, made_alone: bool) -> Span:
-    details = inside.asked.query.details
-    assert isinstance(details, ShareDetails)
-    asked: Predicate = details.condition.bind(inside.schema)
-    weights = inside.values(details.weight)
+    details = inside.asked.details
+    asked = condition_from(details["condition"]).bind(inside.schema)
+    weights = inside.values(details.get("weight"))
     entries = inside.entries(_present(weights), made_alone)
     weight = entries.numbers(_filled(weights))
     return _rows_of(
@@ -181,8 +186,8 @@ def _share(inside: Inside, made_alone: bool) -> Span:
 
 
 def _ratio(inside: Inside, made_alone: bool) -> Span:
-    details: Any = inside.asked.query.details
-    over, under = inside.values(details.numerator), inside.values(details.denominator)
+    details = inside.asked.details
+    over, under = inside.values(details["numerator"]), inside.values(details["denominator"])
     if any((part[~np.isnan(part)] < 0).any() for part in under):
         raise UnsupportedQuery("ratios over negative numbers are asked again")
     entries = inside.entries(_present(over, under), made_alone)
@@ -208,12 +213,12 @@ def _correlation(inside: Inside, made_alone: bool) -> Span:
 
 def _quantiles(inside: Inside, made_alone: bool) -> Span:
     """One span for each group and probability, as the answer lists them."""
-    details: Any = inside.asked.query.details
-    held, lattice = inside.asked.held, inside.schema.lattice(details.column)
-    points = inside.each(lambda part: part.column(details.column))
+    details = inside.asked.details
+    column, held = str(details["column"]), inside.asked.held
+    lattice, points = inside.schema.lattice(column), inside.each(lambda part: part.column(column))
     entries = inside.entries([part >= 0 for part in points], made_alone)
     whole = entries.numbers(points).astype(np.int64)
-    probabilities = list(dict.fromkeys(held.get("probability", details.probabilities)))
+    probabilities = list(dict.fromkeys(held.get("probability", details["probabilities"])))
     spans = {}
     for probability in probabilities:
         low, high = entries.quantiles(whole, probability)
@@ -245,18 +250,18 @@ def _items(inside: Inside, made_alone: bool) -> Span:
 
 def _smooth(inside: Inside, made_alone: bool) -> Span:
     query, schema = inside.asked.query, inside.schema
-    told, question = KINDS[query.kind](query, schema), bind(query, schema)
+    told, question = KINDS[query.kind](query, schema), bind_smooth(query, schema)
     assert told is not None
     batches = [told(Batch({name: part.column(name) for name in query.measured}, schema)) for part in inside.placed]
     entries = inside.entries([present for present, _ in batches], made_alone)
-    low, high = (end / question.ends[1] * question.function.range[1] for end in question.ends)  # type: ignore[attr-defined]
+    low, high = (end / question.ends[1] * question.function.range[1] for end in question.ends)
     place = entries.numbers([first / UNIT for _, first in batches])
     return _rows_of(inside, entries.ratios(low + (high - low) * place, np.ones(len(place))))
 
 
 def _workload(inside: Inside, made_alone: bool) -> Span:
-    question = bind(replace(inside.asked.query, condition=None), inside.schema)
-    assert isinstance(question, Workload)
+    query = replace(inside.asked.query, condition=None)
+    question = bind_workload(query, inside.schema, workload_of(query).parts)
     linear = question.linear
     if linear.rows * linear.cells > MOST_NUMBERS:
         raise UnsupportedQuery("so many answers are asked again")
@@ -274,30 +279,31 @@ def _workload(inside: Inside, made_alone: bool) -> Span:
 
 def _difference(inside: Inside, made_alone: bool) -> Span:
     """Of an answer in one group, less that in another."""
-    details: Any = inside.asked.query.details
-    labels = inside.schema.space(details.across).labels or ()
-    keys = (*inside.asked.keys, Key(details.across, labels))
+    details = inside.asked.details
+    labels = inside.schema.space(details["across"]).labels or ()
+    keys = (*inside.asked.keys, Key(details["across"], labels))
     spans = []
-    for group in details.between:
+    for group in details["between"]:
         count = max(1, *(len(column) for column in inside.asked.held.values())) if inside.asked.held else 1
-        held = {**inside.asked.held, details.across: [group] * count}
-        query = replace(inside.asked.query, details=details.of)
-        spans.append(SPANS[details.of.kind](replace(inside, asked=Asked(query, inside.schema, keys, held)), made_alone))
+        held = {**inside.asked.held, details["across"]: [group] * count}
+        asked = Query.from_record(details["of"])
+        query = replace(inside.asked.query, details=asked.details)
+        spans.append(SPANS[asked.kind](replace(inside, asked=Asked(query, inside.schema, keys, held)), made_alone))
     (low, high), (less, more) = spans
     return low - more, high - less
 
 
 def _extent(inside: Inside, made_alone: bool) -> Span:
     """The ends of an extent are the edges of public cells in which two quantiles lie."""
-    details: Any = inside.asked.query.details
-    space = inside.schema.numbers(details.column)
-    points = inside.each(lambda part: part.column(details.column))
+    details = inside.asked.details
+    column, outside = str(details["column"]), float(details.get("outside", OUTSIDE))
+    space, points = inside.schema.numbers(column), inside.each(lambda part: part.column(column))
     entries = inside.entries([part >= 0 for part in points], made_alone)
     if inside.asked.keys or entries.groups != 1:
         raise UnsupportedQuery("extents of groups are asked again")
     whole, edges = entries.numbers(points).astype(np.int64), np.array(edges_of(space))
     ends = []
-    for probability, side in ((details.outside / 2, 0), (1 - details.outside / 2, 1)):
+    for probability, side in ((outside / 2, 0), (1 - outside / 2, 1)):
         low, high = (float(end[0]) + space.lattice.low for end in entries.quantiles(whole, probability))
         cells = [
             np.searchsorted(edges, end, side="right") - 1 if not side else np.searchsorted(edges, end)

@@ -89,7 +89,7 @@ class SyntheticTable(TableRelease):
     FORMAT: ClassVar[str] = "sfumato-synthetic/1"
 
     @classmethod
-    def identity(cls, question: Any, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
+    def identity(cls, question: SyntheticRows, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
         """What makes such a table the same again; also as 1.0.0rc1 named it where its default measured the same."""
         asked = {**question.specification(), **chosen}
         unsaid = {part: value for part, value in asked.items() if part != "good_for"}
