@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,6 +38,7 @@ from sfumato.server.roster import Roster
 from sfumato.server.sight import Sight
 from sfumato.server.statuses import Refused
 from sfumato.server.store import opened_store
+from sfumato.server.ticks import round_to_tick
 from sfumato.session import Session
 
 __all__ = ["Begun", "Desk"]
@@ -50,6 +51,12 @@ LOST = (
 PARTLY = (
     "a part of this statement was charged and stored, and for the rest too little was left by then; what is stored "
     "costs nothing when it is asked for again"
+)
+
+
+OVERTAKEN = (
+    "too little is left for this by now, since something was charged after the last tick; nothing was charged for "
+    "this.  Look at the budget, and ask for less"
 )
 
 
@@ -112,10 +119,9 @@ class Desk:
                 )
             return self._sessions[analyst.name]
 
-    def budgets(self, analyst: Analyst, index: Index | None = None) -> dict[str, Any]:
-        """Both budgets, with what is spent and left; as they are seen, unless another state of the ledger is given."""
-        seen = self.sight.look() if index is None else index
-        return answers.budgets(self.plan.budget, analyst.budget, self._histories(analyst, seen))
+    def budgets(self, analyst: Analyst) -> dict[str, Any]:
+        """Both budgets, with what is spent and left as of the last tick."""
+        return answers.budgets(self.plan.budget, analyst.budget, self._histories(analyst, self.sight.look()))
 
     def _histories(self, analyst: Analyst, index: Index) -> Sequence[History]:
         """What admits a charge of an analyst, with what was spent: their own first, if they have one."""
@@ -212,20 +218,15 @@ class Desk:
                 self._must_not_be_lost(analyst, one, begun)
         self.must_fit(analyst, due)
         if len(due) > 1 and not own.admits(*(one.order.claim for one in due)):
-            raise BudgetExceeded("the questions of this statement do not fit the budget together; nothing was charged")
+            raise BudgetExceeded(OVERTAKEN)
         made: list[dict[str, Any]] = []
         for one in asked:
             try:
                 made.append(self._answered(analyst, one, ask, before))
-            except BudgetExceeded:
-                if any(each["charged"] is not None for each in made):  # others were faster between two parts
-                    raise BudgetExceeded(PARTLY) from None
-                raise
-        return {
-            **made[0],
-            "left": self.budgets(analyst, self.index),  # as the last answer found it
-            "releases": made if len(made) > 1 else [],
-        }
+            except BudgetExceeded:  # others were faster since the tick; what they left is told on the next one
+                partly = any(each["charged"] is not None for each in made)
+                raise BudgetExceeded(PARTLY if partly else OVERTAKEN) from None
+        return {**made[0], "releases": made if len(made) > 1 else []}
 
     def must_fit(self, analyst: Analyst, asked: Sequence[Settled]) -> None:
         """Refuse what does not fit by what may be seen; what others spent since is found by the charge."""
@@ -257,10 +258,11 @@ class Desk:
         before()
         known = len(self.index.lines)
         publication = self._asking(analyst).fulfill(one.order)
-        paid = self.index.refresh().lines[publication.provenance.charge]
+        place = publication.provenance
+        assert place.charge is not None
+        paid, digest = self.index.refresh().lines[place.charge], place.digest
         charged = paid.sequence >= known and paid.account == analyst.name
-        digest = publication.provenance.digest
-        shown = self._answers.get(f"{digest} {level}", lambda: answers.answer(publication, digest, level))
+        shown = self._answers.get(f"{digest} {level}", lambda: answers.answer(self._served(publication), digest, level))
         cost = answers.amount(one.order.claim) if charged else None
         return _with(one, {**shown, "name": name, "charged": cost})
 
@@ -271,11 +273,19 @@ class Desk:
         )
 
     def publication(self, line: Line) -> Published:
-        """A stored release as it was published."""
+        """A stored release as analysts get it."""
         stored = self.ledger.find(line.name, line.digest)
         if stored is None:
             raise LedgerError(f"release {line.name!r} is not stored")
-        return read(stored.content)
+        return self._served(read(stored.content))
+
+    def _served(self, publication: Published) -> Published:
+        """Withhold from a release what tells when it was charged within a tick: numbers of the ledger count all else
+        that was charged and stored meanwhile.
+        """
+        place = publication.provenance
+        shown = place.withhold_entry(round_to_tick(place.time, self.plan.service.tick))
+        return replace(publication, provenance=shown)
 
     def stored(self, digest: str) -> Line:
         """A stored release by its digest, whoever asked for it."""
@@ -317,8 +327,9 @@ class Desk:
             for digest in json.loads(digests):
                 line = index.stored((digest,))
                 if line is not None and digest not in shown and digest not in hidden:
-                    shown[digest] = self._line(line, json.loads(name), time, analyst)
-        return list(shown.values())
+                    seen = round_to_tick(time, self.plan.service.tick)
+                    shown[digest] = self._line(line, json.loads(name), seen, analyst)
+        return sorted(shown.values(), key=lambda one: (one["time"], one["release"]), reverse=True)
 
     def _line(self, line: Line, name: str | None, time: str, asker: Analyst | None) -> dict[str, Any]:
         """A stored release; to an analyst what somebody else paid for is free, and nobody is named."""

@@ -6,15 +6,14 @@ what is spent by now, is told no more than that.
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 
 from sfumato.ledger import LedgerLike
 from sfumato.ledger.accounts import Allowance
 from sfumato.ledger.rules import History
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.filters import filter_for
+from sfumato.server import ticks
 from sfumato.server.index import Index
 
 __all__ = ["Sight", "histories"]
@@ -37,7 +36,7 @@ class Sight:
     def look(self) -> Index:
         """What is seen now; the first look after a tick reads on, and a look follows each tick (`app`)."""
         with self._lock:
-            place = math.floor(time.time() / self._tick)
+            place = ticks.count_ticks(self._tick)
             if place != self._place:
                 self._index.refresh()
                 self._place = place

@@ -43,7 +43,10 @@ def routes() -> APIRouter:
             reply = await service.hands.released(dataset, analyst.name, ask)
         service.note(dataset, analyst=analyst.name, does="release", asked=_asked(ask), outcome=reply.outcome)
         await ticked(desk.plan.service.tick)
-        return Plain(reply.body, reply.status, reply.headers)
+        body = reply.body
+        if reply.status == 200:  # what is left is told as of this tick, not as the answer found it
+            body = {**body, "left": await anyio.to_thread.run_sync(desk.budgets, analyst)}
+        return Plain(body, reply.status, reply.headers)
 
     @router.get("/jobs/{job}", responses={200: {"model": models.Job}, **problems(401, 404, 422, 429, 503)})
     def job_status(job: str, service: Served, caller: Called) -> Plain:
