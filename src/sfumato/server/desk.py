@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
+from sfumato.engines import Table
+from sfumato.errors import BudgetExceeded, LedgerError, ParameterError, SfumatoError
 from sfumato.ledger import LedgerLike, rules
 from sfumato.ledger.accounts import Allowance
 from sfumato.ledger.entries import label
 from sfumato.ledger.names import plain_name
+from sfumato.ledger.pool import Unreachable
 from sfumato.ledger.rules import History
 from sfumato.plans import Plan
 from sfumato.plans.outlook import opened, opened_table
@@ -37,12 +39,13 @@ from sfumato.server.paid import Paid, Sought
 from sfumato.server.roster import Roster
 from sfumato.server.sight import Sight
 from sfumato.server.statuses import Refused
-from sfumato.server.store import opened_store
+from sfumato.server.store import Store, opened_store
 from sfumato.server.ticks import round_to_tick
 from sfumato.session import Session
 
 __all__ = ["Begun", "Desk"]
 
+PATIENCE = 5.0  # seconds that one thread waits for another that opens the same dataset
 LOST = (
     "this request was charged, and its answer was lost before it was stored, as where a process is killed; the charge "
     "stands.  Ask again with a new request id, which is charged again"
@@ -69,21 +72,84 @@ class Begun:
     again: bool  # whether it was written down before
 
 
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """What a dataset keeps, and where."""
+
+    table: Table
+    ledger: LedgerLike
+    store: Store
+    roster: Roster
+    index: Index
+    sight: Sight
+
+    @classmethod
+    def open(cls, plan: Plan) -> _Places:
+        """Open everything; whatever is wrong with a plan is found here."""
+        table = opened_table(plan)
+        ledger, store = opened(plan, table).ledger, opened_store(plan)
+        roster = Roster(store, plan.schema.dataset)
+        return cls(table, ledger, store, roster, Index(ledger).refresh(), Sight(ledger, plan.service.tick))
+
+
 class Desk:
-    """What the service knows of one dataset."""
+    """What the service knows of one dataset.
+
+    It is opened when it is first used.  Where its ledger cannot be reached, each use says so and tries anew, and other
+    datasets go on.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.dataset = plan, plan.schema.dataset
-        self._table = opened_table(plan)
-        self.ledger = opened(plan, self._table).ledger
-        self.store = opened_store(plan)
-        self.roster = Roster(self.store, self.dataset)
-        self.index = Index(self.ledger).refresh()
-        self.sight = Sight(self.ledger, plan.service.tick)
+        self._opened: _Places | None = None
         self._reading, self._paid = Reading(plan), Paid(self.publication)
         self._sessions: dict[str, Session] = {}
-        self._making = threading.Lock()
+        self._making, self._opening = threading.Lock(), threading.Lock()
         self._answers: Kept[dict[str, Any]] = Kept(500)
+
+    def open(self) -> _Places:
+        """Return what the dataset keeps, opened now if it was not before."""
+        if self._opened is None:
+            if not self._opening.acquire(timeout=PATIENCE):  # another thread waits for a server that is silent
+                raise Unreachable(f"dataset {self.dataset!r} is not ready; try again")
+            try:
+                self._opened = self._opened or _Places.open(self.plan)
+            finally:
+                self._opening.release()
+        return self._opened
+
+    @property
+    def ledger(self) -> LedgerLike:
+        """The ledger that pays."""
+        return self.open().ledger
+
+    @property
+    def store(self) -> Store:
+        """What is kept beside the ledger."""
+        return self.open().store
+
+    @property
+    def roster(self) -> Roster:
+        """Who may ask."""
+        return self.open().roster
+
+    @property
+    def index(self) -> Index:
+        """The ledger by digest, as it is now: for charging, never for showing."""
+        return self.open().index
+
+    @property
+    def sight(self) -> Sight:
+        """The ledger as it is shown."""
+        return self.open().sight
+
+    def is_ready(self) -> bool:
+        """Whether the ledger could be read at the last tick."""
+        try:
+            self.sight.look()
+        except SfumatoError:
+            return False
+        return True
 
     def described(self) -> dict[str, Any]:
         """What is public about the dataset."""
@@ -115,7 +181,7 @@ class Desk:
             if analyst.name not in self._sessions:
                 behalf = self.ledger.on_behalf(analyst.name, analyst.budget)
                 self._sessions[analyst.name] = Session(
-                    self._table, budget=self.plan.budget, ledger=behalf, allow=self.plan.allow
+                    self.open().table, budget=self.plan.budget, ledger=behalf, allow=self.plan.allow
                 )
             return self._sessions[analyst.name]
 

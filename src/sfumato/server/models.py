@@ -292,7 +292,8 @@ class Done(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service can answer."""
+    """Whether the service can answer; `away` are the datasets that it cannot answer for now."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "degraded"]
     datasets: int
+    away: list[str]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.ledger.server import CONNECTED
 from sfumato.plans import read_plan
 from sfumato.server.local.terms import NOTHING, Collecting
 from sfumato.server.places import is_loopback
@@ -72,17 +73,18 @@ def application() -> FastAPI:
     from sfumato.server.pages import warmed
 
     warmed()
-    return _made(json.loads(os.environ[CONFIGURED]))
+    return _made(json.loads(os.environ[CONFIGURED]), must_open=False)  # `run` has opened all once
 
 
-def _made(said: dict[str, Any]) -> FastAPI:
+def _made(said: dict[str, Any], must_open: bool = True) -> FastAPI:
     from sfumato.server.app import created
     from sfumato.server.aside import Aside
 
     plans = [read_plan(path) for path in said["plans"]]
     collecting = Collecting(**said["collecting"])
     parts = {name: said[name] for name in ("secure", "playground", "this_machine")}
-    return created(plans, collecting=collecting, hands=Aside(said["plans"]) if plans else None, **parts)
+    hands = Aside(said["plans"]) if plans else None
+    return created(plans, collecting=collecting, hands=hands, must_open=must_open, **parts)
 
 
 def run(running: Running, started: Callable[[str], None] = lambda url: None) -> None:
@@ -101,6 +103,8 @@ def run(running: Running, started: Callable[[str], None] = lambda url: None) -> 
     os.environ[CONFIGURED] = json.dumps(said)
     for library in ALONE:  # of each process that is started; several would wait for each other
         os.environ.setdefault(library, "1")
+    if running.workers > 1:
+        CONNECTED.close_idle()  # the processes have their own
     server = server_of(app if running.workers == 1 else named, certificate, running.proxy, running.workers)
     host, port = listening[0].getsockname()[:2]
     if running.workers == 1:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 
+from sfumato.errors import LedgerError, SfumatoError
 from sfumato.plans import Plan
 from sfumato.plans.service import RATE, Analyst
 from sfumato.server.audit import Audit
@@ -16,7 +18,8 @@ from sfumato.server.hands import Hands, Here, desks_of
 from sfumato.server.jobs import Jobs
 from sfumato.server.limits import Buckets
 from sfumato.server.metrics import Metrics
-from sfumato.server.statuses import Refused
+from sfumato.server.roster import Roster
+from sfumato.server.statuses import SOON, Refused
 from sfumato.server.tokens import hashed
 
 __all__ = ["Caller", "Service", "served"]
@@ -33,6 +36,7 @@ class Caller:
 
     token: str  # its hash
     analysts: Mapping[str, Analyst]
+    away: frozenset[str] = frozenset()  # datasets that cannot say now whether they know the token
 
     @property
     def name(self) -> str:
@@ -46,6 +50,8 @@ class Caller:
 
     def of(self, dataset: str) -> Analyst:
         """Who they are for a dataset; datasets of others are not there."""
+        if dataset in self.away:
+            raise Refused(503, f"dataset {dataset!r} is not ready; try again in a moment", SOON)
         if dataset not in self.analysts:
             raise Refused(404, "there is no such dataset; GET /api/v1/me lists yours")
         return self.analysts[dataset]
@@ -76,20 +82,35 @@ class Service:
 
     def caller(self, token: str, address: str) -> Caller:
         """Whose token it is; wrong ones are counted by address, and refused all alike."""
-        met = any(desk.roster.met(token) for desk in self.desks.values())
+        rosters = self._rosters()
+        met = any(roster.met(token) for roster in rosters.values())
         if not (met or self.failures.holds(address)):  # many may share an address, such as that of their office
             raise Refused(429, "too many wrong tokens from this address; wait a minute", {"Retry-After": "60"})
-        analysts = {}
-        for name, desk in self.desks.items():
-            held = desk.roster.find(token)
-            known = None if held is None else desk.plan.service.analysts.get(held.analyst)
+        analysts, away = {}, self.desks.keys() - rosters.keys()
+        for name, roster in rosters.items():
+            try:
+                held = roster.find(token)
+            except LedgerError:  # this dataset is not there for a moment; the others are
+                away.add(name)
+                continue
+            known = None if held is None else self.desks[name].plan.service.analysts.get(held.analyst)
             if known is not None:
                 analysts[name] = known
+        if not analysts and away:
+            raise Refused(503, "the datasets of this token may not be ready; try again in a moment", SOON)
         if not analysts:
             self.failures.takes(address)
             raise Refused(401, "this token is not known here, was revoked or has expired; ask the steward for another")
-        found = Caller(hashed(token), analysts)
+        found = Caller(hashed(token), analysts, frozenset(away))
         self.requests.must_take(found.token)
+        return found
+
+    def _rosters(self) -> dict[str, Roster]:
+        """The rosters of the datasets that are open, or can be opened now."""
+        found = {}
+        for name, desk in self.desks.items():
+            with contextlib.suppress(SfumatoError):
+                found[name] = desk.roster
         return found
 
     def desk(self, dataset: str) -> Desk:
@@ -101,9 +122,9 @@ class Service:
         self.audits[dataset].write(**said)
 
 
-def served(plans: Sequence[Plan], hands: Hands | None = None) -> Service:
+def served(plans: Sequence[Plan], hands: Hands | None = None, must_open: bool = True) -> Service:
     """The service of some plans; whatever is wrong with one is found here.  Without hands of its own it is its own."""
-    desks = desks_of(plans)
+    desks = desks_of(plans, must_open)
     jobs = {name: Jobs(desk) for name, desk in desks.items()}
     audits = {plan.schema.dataset: Audit(plan.service.audit) for plan in plans if plan.service.audit is not None}
     rate = max((plan.service.rate for plan in plans), default=RATE)

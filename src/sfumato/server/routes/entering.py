@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 
+from sfumato.errors import LedgerError
 from sfumato.server import models
 from sfumato.server.callers import COOKIE, Called, Served, address_of, must_be_own
 from sfumato.server.responses import problems
-from sfumato.server.statuses import Plain, Refused
+from sfumato.server.statuses import SOON, Plain, Refused
 
 __all__ = ["routes"]
 
@@ -44,10 +47,11 @@ def routes() -> APIRouter:
 
     @router.get("/health", responses={200: {"model": models.Health}, **problems(503)})
     def health(service: Served) -> Plain:
-        """Whether the ledgers can be reached."""
-        for desk in service.desks.values():
-            desk.ledger.totals()
-        return Plain({"status": "ok", "datasets": len(service.desks)})
+        """Whether the datasets are ready: their ledgers could be read at the last tick.  503 where none is."""
+        away = [name for name, desk in service.desks.items() if not desk.is_ready()]
+        if away and len(away) == len(service.desks):
+            raise Refused(503, f"no dataset is ready: {', '.join(away)}", SOON)
+        return Plain({"status": "degraded" if away else "ok", "datasets": len(service.desks), "away": away})
 
     @router.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
     def metrics(request: Request, service: Served) -> PlainTextResponse:
@@ -58,10 +62,10 @@ def routes() -> APIRouter:
                 raise Refused(401, "metrics are for this machine, or need a steward's token")
             if service.caller(said.removeprefix("Bearer "), address_of(request)).role != "steward":
                 raise Refused(403, "metrics are for stewards")
-        gauges = {
-            f'sfumato_jobs_waiting{{dataset="{place}"}}': float(jobs.waiting())
-            for place, jobs in enumerate(service.jobs.values())
-        }
+        gauges = {}
+        for place, jobs in enumerate(service.jobs.values()):
+            with contextlib.suppress(LedgerError):  # of a dataset that is away nothing is known
+                gauges[f'sfumato_jobs_waiting{{dataset="{place}"}}'] = float(jobs.waiting())
         return PlainTextResponse(service.metrics.text(gauges))
 
     return router
