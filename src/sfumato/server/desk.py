@@ -34,6 +34,7 @@ from sfumato.server.asking import Reading, Settled
 from sfumato.server.fitting import Held, too_much
 from sfumato.server.index import Index, Line
 from sfumato.server.keeping import Kept
+from sfumato.server.logins import Logins
 from sfumato.server.models import Ask, ReleaseAsk
 from sfumato.server.paid import Paid, Sought
 from sfumato.server.roster import Roster
@@ -80,6 +81,7 @@ class _Places:
     ledger: LedgerLike
     store: Store
     roster: Roster
+    logins: Logins
     index: Index
     sight: Sight
 
@@ -89,7 +91,8 @@ class _Places:
         table = opened_table(plan)
         ledger, store = opened(plan, table).ledger, opened_store(plan)
         roster = Roster(store, plan.schema.dataset)
-        return cls(table, ledger, store, roster, Index(ledger).refresh(), Sight(ledger, plan.service.tick))
+        logins = Logins(store, roster, plan.schema.dataset)
+        return cls(table, ledger, store, roster, logins, Index(ledger).refresh(), Sight(ledger, plan.service.tick))
 
 
 class Desk:
@@ -134,6 +137,11 @@ class Desk:
         return self.open().roster
 
     @property
+    def logins(self) -> Logins:
+        """The sessions of browsers."""
+        return self.open().logins
+
+    @property
     def index(self) -> Index:
         """The ledger by digest, as it is now: for charging, never for showing."""
         return self.open().index
@@ -157,7 +165,7 @@ class Desk:
         declared = {**record["columns"], **record.get("derived", {})}
         return {
             "dataset": self.dataset, "protects": schema.words(), "unit": schema.unit.words(),
-            "persons": record["unit"] != "row",
+            "persons": record["unit"] is not None,
             "adjacency": schema.adjacency.name, "size": schema.size, "version": schema.version,
             "columns": [
                 answers.plain({"name": name, **parts, "words": repr(schema.space(name))})

@@ -61,7 +61,7 @@ class ReleaseAsk(Ask):
 
 
 class Login(Sent):
-    """A token, for a cookie."""
+    """A token, for a session."""
 
     token: Annotated[str, Field(max_length=200)]
 

@@ -38,6 +38,7 @@ class Running:
     proxy: str | None = None  # the address of what stands in front, and does TLS
     playground: bool = False
     collecting: Collecting = NOTHING
+    open_metrics: bool = False  # whether this machine needs no token for /metrics
 
     def __post_init__(self) -> None:
         if not (self.plans or self.playground or self.collecting.files):
@@ -82,7 +83,7 @@ def _made(said: dict[str, Any], must_open: bool = True) -> FastAPI:
 
     plans = [read_plan(path) for path in said["plans"]]
     collecting = Collecting(**said["collecting"])
-    parts = {name: said[name] for name in ("secure", "playground", "this_machine")}
+    parts = {name: said[name] for name in ("secure", "playground", "this_machine", "open_metrics")}
     hands = Aside(said["plans"]) if plans else None
     return created(plans, collecting=collecting, hands=hands, must_open=must_open, **parts)
 
@@ -94,7 +95,7 @@ def run(running: Running, started: Callable[[str], None] = lambda url: None) -> 
     from sfumato.server.pages import warmed
 
     said = {"plans": running.plans, "secure": running.secure, "playground": running.playground,
-            "this_machine": is_loopback(running.host) and not running.secure,
+            "this_machine": is_loopback(running.host) and not running.secure, "open_metrics": running.open_metrics,
             "collecting": asdict(running.collecting)}  # fmt: skip
     app = _made(said)
     listening = bound((running.host, running.port), running.workers)
