@@ -46,7 +46,7 @@ from sfumato.session import Session
 
 __all__ = ["Begun", "Desk"]
 
-PATIENCE = 5.0  # seconds that one thread waits for another that opens the same dataset
+PATIENCE = 20.0  # seconds that one thread waits for another that opens the same dataset
 LOST = (
     "this request was charged, and its answer was lost before it was stored, as where a process is killed; the charge "
     "stands.  Ask again with a new request id, which is charged again"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 
 import anyio.to_thread
 
-from sfumato.errors import SchemaError
+from sfumato.errors import LedgerError, SchemaError
 from sfumato.ledger.server import CONNECTED
 from sfumato.plans import Plan
 from sfumato.release.archive import PUBLICATIONS
@@ -122,8 +123,9 @@ def desks_of(plans: Sequence[Plan], must_open: bool = True) -> dict[str, Desk]:
     if said:
         CONNECTED.set_bound(min(said))
     desks = {plan.schema.dataset: Desk(plan) for plan in plans}
-    for desk in desks.values() if must_open else ():
-        desk.open()
+    for desk in desks.values():
+        with contextlib.nullcontext() if must_open else contextlib.suppress(LedgerError):
+            desk.open()
     return desks
 
 

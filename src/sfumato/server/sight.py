@@ -19,7 +19,7 @@ from sfumato.server.index import Index
 
 __all__ = ["Sight", "histories"]
 
-PATIENCE = 5.0  # seconds that one look waits for another
+PATIENCE = 20.0  # seconds that one look waits for another
 NOT_READY = "the ledger could not be read at the last tick; it is read again at the next one"
 
 
