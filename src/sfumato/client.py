@@ -1,6 +1,7 @@
 """Asking a query service from Python: `sf.connect(url, token)` has the names of a session.
 
-The standard library talks; what comes back are the very releases that the service stored, rebuilt from their records.
+The standard library talks; what comes back are the releases that the service stored, rebuilt from their records and
+without their place in the ledger, which would tell when others were charged.
 A release carries an id, so that asking again after a broken connection is charged at most once.
 """
 

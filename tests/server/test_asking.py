@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from houses import PLAN, people
+from sfumato.plans import read_plan
 from sfumato.server import models
+from sfumato.server.desk import Desk
 from waiting import wait_until
 
 MEAN = {
@@ -164,6 +167,14 @@ def test_a_free_repeat_is_listed_as_free_and_names_nobody(house, ana):
     assert (paid["cost"]["epsilon"], paid["analyst"]) == (0.25, "ana")
     with house.client("sam") as sam:
         assert sam.get("/api/v1/datasets/people/releases").json()[0]["analyst"] == "ana"
+
+
+def test_a_dataset_says_whether_persons_are_protected_or_rows(tmp_path, ana):
+    assert ana.get("/api/v1/datasets/people").json()["persons"] is False
+    columns = '[columns.age]\ntype = "interval"\nlow = 0\nhigh = 100\nstep = 1\n'
+    plan = PLAN.replace('unit = "row"', 'unit = { column = "age", rows = 2 }').replace(columns, "")
+    desk = Desk(read_plan(people(tmp_path, plan.replace('dataset = "people"', 'dataset = "visits"'))))
+    assert desk.described()["persons"] is True
 
 
 def test_a_body_that_is_not_json_is_told_so(ana):

@@ -37,15 +37,18 @@ UNPROTECTED = "NOT PRIVATE"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a release comes from, in public words; `account`, `batch` and `laboratory` are absent unless set."""
+    """Where a release comes from, in public words; parts that are None are absent from its record.
+
+    What a service hands out has no `charge` and no `head`: they count what was charged and stored meanwhile.
+    """
 
     dataset: str
     unit: str
     time: str
     version: str
     digest: str
-    charge: int
-    head: str
+    charge: int | None = None
+    head: str | None = None
     parts: tuple[dict[str, Any], ...] = ()
     account: str | None = None  # on whose behalf it was asked
     batch: int | None = None  # how many releases its charge paid for together
@@ -55,6 +58,17 @@ class Provenance:
     def mark(self) -> str:
         """What the short form of a release adds, so that one from a laboratory is never taken for a private one."""
         return f", {UNPROTECTED}" if self.laboratory is not None else ""
+
+    @property
+    def entry(self) -> str:
+        """Its charge in the ledger, in words."""
+        if self.charge is None:
+            return f"answered by a service, {self.time}; the steward finds its charge by {self.digest}"
+        return f"charge {self.charge} of {self.time}, head {self.head}"
+
+    def withhold_entry(self, time: str) -> Provenance:
+        """Return the same without its place in the ledger, and with a time that tells no more than it should."""
+        return replace(self, charge=None, head=None, time=time)
 
     def claimed(self, guarantee: Guarantee) -> str:
         """The guarantee in words; of a laboratory's release only what it would be."""
@@ -345,7 +359,7 @@ def facts(release: Claimed, place: Provenance, **besides: str) -> dict[str, str]
         "error": release.accuracy(),
         "certificate": release.certificate.words(),
         **besides,
-        "ledger": f"charge {place.charge} of {place.time}, head {place.head}",
+        "ledger": place.entry,
     }
 
 

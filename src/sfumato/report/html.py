@@ -131,7 +131,7 @@ def _section(number: int, release: Published, file: str | None, described: str |
     more = {
         "Certificate": _sentence(release.certificate.words()),
         "Mechanism": listed([str(part["type"]) for part in place.parts]) + ", chosen from public quantities only",
-        "Ledger": f"charge {place.charge}, {place.time}",
+        "Ledger": place.entry if place.charge is None else f"charge {place.charge}, {place.time}",
     }
     under, figure = _figure(release)
     return filled(
@@ -146,7 +146,7 @@ def _section(number: int, release: Published, file: str | None, described: str |
         facts=_listed(facts),
         more=_listed(more),
         file=Markup() if file is None else filled(FILE, href=quote(file), file=file),
-        head=place.head,
+        head=place.head or "known to the steward",
         table=_table(release),
     )
 

@@ -61,7 +61,7 @@ class ReleaseAsk(Ask):
 
 
 class Login(Sent):
-    """A token, for a cookie."""
+    """A token, for a session."""
 
     token: Annotated[str, Field(max_length=200)]
 
@@ -300,7 +300,8 @@ class Done(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service can answer."""
+    """Whether the service can answer; `away` are the datasets that it cannot answer for now."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "degraded"]
     datasets: int
+    away: list[str]
