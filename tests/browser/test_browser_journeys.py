@@ -8,7 +8,7 @@ import re
 
 import pyarrow.parquet as pq
 import pytest
-from house import MOODS, STATES, House, expect, number, running, settled, sfumato
+from opening import MOODS, STATES, House, expect, number, running, settled, sfumato
 
 from waiting import wait_until
 

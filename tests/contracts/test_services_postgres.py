@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +13,7 @@ from sfumato.server.aside import Aside
 from sfumato.server.hands import desks_of
 from sfumato.server.jobs import Jobs
 from sfumato.server.models import ReleaseAsk
+from waiting import wait_until
 
 pytestmark = pytest.mark.postgres
 
@@ -99,13 +99,6 @@ class Watch:
         self._con.close()
 
 
-def until(holds):
-    deadline = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_fifty_questions_at_once_stay_within_the_bound_and_all_are_answered(tmp_path, monkeypatch):
     monkeypatch.setenv("PEOPLE_LEDGER", address())
     names = [f"one {tmp_path.name}", f"two {tmp_path.name}"]
@@ -124,7 +117,7 @@ def test_fifty_questions_at_once_stay_within_the_bound_and_all_are_answered(tmp_
         with ThreadPoolExecutor(50) as pool:
             assert list(pool.map(ask, range(50))) == [200] * 50
         assert watch.most <= 2 * CONNECTED.bound  # the process that serves, and the one that releases
-        until(lambda: watch.count() <= 4)  # what nobody uses is given back
+        wait_until(lambda: watch.count() <= 4)  # what nobody uses is given back
         assert all(desk.ledger.verify().holds for desk in house.service.desks.values())
 
 
@@ -144,7 +137,7 @@ def test_a_server_that_is_away_takes_no_dataset_of_another_with_it(tmp_path, mon
                 assert ana.post("/api/v1/datasets/away/release", json=count).status_code == 200
                 owner.execute("ALTER DATABASE passing ALLOW_CONNECTIONS false")
                 owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'passing'")
-                until(lambda: ana.get("/health").json()["away"] == ["away"])
+                wait_until(lambda: ana.get("/health").json()["away"] == ["away"])
                 refused = ana.post("/api/v1/datasets/away/release", json=count)
                 assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
                 assert ana.post("/api/v1/datasets/people/release", json=count).status_code == 200
@@ -152,7 +145,7 @@ def test_a_server_that_is_away_takes_no_dataset_of_another_with_it(tmp_path, mon
                 desks = desks_of([read_plan(plan) for plan in plans], must_open=False)  # of a process that starts now
                 assert [desk.is_ready() for desk in desks.values()] == [True, False]
                 owner.execute("ALTER DATABASE passing ALLOW_CONNECTIONS true")
-                until(lambda: ana.get("/health").json()["away"] == [])
+                wait_until(lambda: ana.get("/health").json()["away"] == [])
                 assert ana.post("/api/v1/datasets/away/release", json=count).json()["charged"] is None
                 assert [desk.is_ready() for desk in desks.values()] == [True, True]
         finally:

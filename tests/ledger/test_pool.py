@@ -2,12 +2,12 @@
 
 import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from sfumato.ledger.pool import LEAST, ConnectionPool, Unreachable
+from waiting import wait_until
 
 
 class Line:
@@ -38,13 +38,6 @@ def use(pool, address):
     line, _ = pool.take(address)
     assert line.address == address
     pool.give_back(address, line, True)
-
-
-def until(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_many_threads_and_several_servers_stay_within_the_bound_and_all_are_served(pool):
@@ -78,7 +71,7 @@ def test_who_came_first_is_served_first(pool):
     for number in range(3):
         threads.append(threading.Thread(target=wait, args=(number,)))
         threads[-1].start()
-        until(lambda: len(pool._queue) == len(threads))
+        wait_until(lambda: len(pool._queue) == len(threads))
     pool.give_back("a", held[0], True)
     for thread in threads:
         thread.join(30)
@@ -98,7 +91,7 @@ def test_idle_connections_are_given_back_by_themselves():
     held = [pool.take("a")[0] for _ in range(4)]
     for line in held:
         pool.give_back("a", line, True)
-    until(lambda: pool.count == Line.open == 0)
+    wait_until(lambda: pool.count == Line.open == 0)
 
 
 def test_broken_connections_make_room_and_those_beside_them_are_looked_at(pool):

@@ -1,6 +1,5 @@
 """The service from Python: the names of a session, and releases that are the very ones stored."""
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -9,6 +8,7 @@ import sfumato as sf
 from houses import PLAN, House, people
 from sfumato.errors import BudgetExceeded, ParameterError, UnsupportedQuery
 from sfumato.release.archive import read
+from waiting import wait_until
 
 
 def test_a_remote_session_previews_releases_and_knows_what_is_left(house):
@@ -155,9 +155,8 @@ def test_budgets_say_once_at_which_delta_they_hold(tmp_path):
         curve = {"query": {"query": "density", "columns": ["age"], "bandwidth": 20}}
         desk, who = house.desk, house.desk.plan.service.analysts["ana"]
         desk.account(who).charge("some", "0" * 64, sf.Approximate(0.1, 2e-7), curve)
-        deadline = time.monotonic() + 30
-        while (held := desk.budgets(who)["analyst"])["spent"]["epsilon"] == 0.0:  # until the next tick
-            assert time.monotonic() < deadline
+        wait_until(lambda: desk.budgets(who)["analyst"]["spent"]["epsilon"])  # at the next tick
+        held = desk.budgets(who)["analyst"]
         assert held["words"].startswith("spent epsilon 0.1 of epsilon 1, both at delta 1e-6; left epsilon 0.9")
         assert "one tenth is kept back" in held["note"]
         assert ana.get("/api/v1/datasets/people/budget").json()["dataset"]["note"] == held["note"]

@@ -15,6 +15,7 @@ from sfumato.server.app import created
 from sfumato.server.logins import IDLE, LIFETIME
 from sfumato.server.roster import Roster
 from sfumato.server.store import TABLES, FileStore
+from waiting import wait_until
 
 OWN = {"X-Sfumato": "1"}
 COUNT = {"query": {"query": "count"}, "spend": {"epsilon": 0.125}}
@@ -39,13 +40,6 @@ def browser(house):
 def with_cookie(house, session):
     """Somebody elsewhere who sends the same cookie, such as a server of another port that was sent it."""
     return httpx.get(f"{house.url}/api/v1/me", headers={"Cookie": f"sfumato={session}"})
-
-
-def until(holds):
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_the_cookie_holds_no_token_and_nothing_that_is_kept_lets_anybody_in(house, browser, tmp_path):
@@ -111,7 +105,7 @@ def test_a_session_ends_when_nobody_uses_it_and_after_half_a_day(house, browser)
 def test_a_session_ends_with_its_token(house, browser):
     assert browser.get("/api/v1/me").status_code == 200
     house.desk.roster.revoke("ana")
-    until(lambda: browser.get("/api/v1/me").status_code == 401)
+    wait_until(lambda: browser.get("/api/v1/me").status_code == 401)
     assert browser.post(RELEASE, json=COUNT, headers=OWN).status_code == 401
 
 
@@ -120,7 +114,7 @@ def test_every_process_knows_a_session_and_its_end(tmp_path):
         session = next(iter(sign_in(client, one.tokens["ana"]).values())).value
         assert with_cookie(other, session).status_code == 200
         client.post("/api/v1/logout", headers=OWN)
-        until(lambda: with_cookie(other, session).status_code == 401)  # within a second
+        wait_until(lambda: with_cookie(other, session).status_code == 401)  # within a second
 
 
 def test_two_services_of_one_machine_do_not_take_each_others_sessions(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import pytest
 
@@ -18,16 +17,10 @@ from sfumato.server.aside import Aside
 from sfumato.server.hands import desks_of
 from sfumato.server.index import Index
 from sfumato.server.statuses import described
+from waiting import wait_until
 
 COUNT = {"query": {"query": "count"}, "spend": {"epsilon": 0.125}}
 CURVE = {"query": {"query": "density", "column": "age", "bandwidth": 20}, "spend": {"epsilon": 0.125}}
-
-
-def until(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -49,24 +42,26 @@ def test_a_ledger_that_is_away_takes_no_other_dataset_with_it(two, tmp_path):
         assert ana.get("/api/v1/me").json()["datasets"] == ["people", "others"]
         job = ana.post("/api/v1/datasets/people/release", json=CURVE).json()["job"]
         away.rename(back)
-        until(lambda: ana.get("/health").json() == {"status": "degraded", "datasets": 2, "away": ["others"]})
-        until(lambda: ana.get("/api/v1/datasets/others/budget").status_code == 503)
+        wait_until(lambda: ana.get("/health").json() == {"status": "degraded", "datasets": 2, "away": ["others"]})
+        wait_until(lambda: ana.get("/api/v1/datasets/others/budget").status_code == 503)
         assert ana.get("/api/v1/datasets/others/budget").headers["retry-after"]
         assert ana.post("/api/v1/datasets/people/release", json=COUNT).status_code == 200
         assert ana.get("/api/v1/datasets/people/budget").status_code == 200
         assert ana.get(f"/api/v1/jobs/{job}").status_code == 200
-        until(lambda: ana.get("/api/v1/jobs/unknown").status_code == 503)  # it may be one of the dataset that is away
+        wait_until(
+            lambda: ana.get("/api/v1/jobs/unknown").status_code == 503
+        )  # it may be one of the dataset that is away
         assert sam.get("/metrics").status_code == 200
         back.rename(away)
-        until(lambda: ana.get("/health").json()["status"] == "ok")
-        until(lambda: ana.post("/api/v1/datasets/others/release", json=COUNT).status_code == 200)
+        wait_until(lambda: ana.get("/health").json()["status"] == "ok")
+        wait_until(lambda: ana.post("/api/v1/datasets/others/release", json=COUNT).status_code == 200)
 
 
 def test_where_no_dataset_is_ready_health_says_so_and_which(tmp_path, monkeypatch):
     with House(people(tmp_path)) as house, house.client() as client:
         assert client.get("/health").status_code == 200
         monkeypatch.setattr(Index, "refresh", lambda _: (_ for _ in ()).throw(LedgerError("gone")))
-        until(lambda: client.get("/health").status_code == 503)
+        wait_until(lambda: client.get("/health").status_code == 503)
         answer = client.get("/health")
         assert answer.json()["message"] == "no dataset is ready: people"
         assert answer.headers["retry-after"]
@@ -148,5 +143,5 @@ def test_the_end_of_the_process_that_releases_is_told(tmp_path, capfd):
     with House(path, hands=aside) as house, house.client("ana") as ana:
         assert ana.post("/api/v1/datasets/people/release", json=COUNT).status_code == 200
         os.kill(aside._process.result().pid, signal.SIGKILL)
-        until(lambda: aside._line)
+        wait_until(lambda: aside._line)
     assert "ended by signal 9; it is started again" in capfd.readouterr().err

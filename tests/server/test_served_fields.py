@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 import httpx
@@ -24,6 +25,7 @@ from sfumato.server import jobs as working
 from sfumato.server import ticks
 from sfumato.server.routes import asking
 from sfumato.session import Session
+from waiting import wait_in_loop, wait_until
 
 TICK, GRID = 59.999, 59_999  # seconds, and the seconds that the times of such a tick are multiples of
 ABOUT = "/api/v1/datasets/people"
@@ -105,10 +107,7 @@ class Clock:
         monkeypatch.setattr(working, "seen_to_end", lambda begun, ended, tick: ended)
 
     async def _ticked(self, tick: float) -> None:
-        import asyncio
-
-        while not self.leave.is_set():
-            await asyncio.sleep(0.005)
+        await wait_in_loop(self.leave.is_set)
 
 
 @pytest.fixture
@@ -163,14 +162,10 @@ def without_noise(found: Iterable[tuple[str, object]]) -> list[tuple[str, object
     return [(place, one) for place, one in found if KINDS[pattern_of(place) or ""] != NOISE]
 
 
-def until(holds: Callable[[], Any]) -> Any:
-    import time
-
-    deadline = time.monotonic() + 120
-    while not (found := holds()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return found
+def see_done(analyst: httpx.Client, job: str) -> Any:
+    """Return what a job says once it is done."""
+    said = analyst.get(f"/api/v1/jobs/{job}").json()
+    return said if said["state"] == "done" else None
 
 
 def everything(house: House, clock: Clock, names: tuple[str, ...], between: Callable[[], None]) -> Got:
@@ -194,7 +189,7 @@ def everything(house: House, clock: Clock, names: tuple[str, ...], between: Call
             ).json()
             assert "message" not in answer, answer
             if "job" in answer:
-                done = until(lambda: (s := ana.get(f"/api/v1/jobs/{answer['job']}").json())["state"] == "done" and s)  # noqa: B023
+                done = wait_until(partial(see_done, ana, answer["job"]))
                 jobs.append(answer["job"])
                 releases += done["releases"]
             else:
@@ -293,12 +288,12 @@ def test_one_answer_does_not_tell_when_another_was_stored(tmp_path, clock, monke
                 got.append(client.post(f"{ABOUT}/release", json=ask).json())
 
             def stored(count):
-                until(lambda: sum(one.kind == "release" for one in house.desk.ledger.entries()) == count)
+                wait_until(lambda: sum(one.kind == "release" for one in house.desk.ledger.entries()) == count)
 
             slow, small = [], []
             asking_ = [threading.Thread(target=ask, args=(ana, ASKED["slow"], slow))]
             asking_[0].start()
-            until(begun.is_set)
+            wait_until(begun.is_set)
             if early:
                 held.set()
                 stored(1)
