@@ -255,13 +255,18 @@ def test_what_1_0_0rc1_stored_as_its_default_is_found_again(tmp_path: Path) -> N
         after = session.synthesize(columns, spend=sf.Concentrated(0.2), name=columns[1], **more)
         assert after.rows.equals(before.rows)
         assert session.spent == paid
+    first = session.synthesize(["sex", "job"], spend=sf.Concentrated(0.2), name="words")
+    second = session.synthesize(
+        ["sex", "job"], spend=sf.Concentrated(0.2), good_for="both", name="words"
+    )  # as in a plan
+    assert first.rows.equals(second.rows)
     numbers = ["age", "pay", "year"]
     stored = session.synthesize(numbers, spend=sf.Concentrated(0.2), good_for="both", name="numbers")
     with pytest.raises(LedgerError, match="good_for was 'both', which names the stored release, now \"marginals\""):
         session.synthesize(numbers, spend=sf.Concentrated(0.2), name="numbers")
     again = session.synthesize(numbers, spend=sf.Concentrated(0.2), good_for="both", name="numbers")
     assert again.rows.equals(stored.rows)
-    assert session.spent == sf.Concentrated(0.6)
+    assert session.spent == sf.Concentrated(0.8)
 
 
 def test_the_default_counts_under_every_guarantee() -> None:

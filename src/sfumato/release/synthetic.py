@@ -90,10 +90,11 @@ class SyntheticTable(TableRelease):
 
     @classmethod
     def identity(cls, question: SyntheticRows, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
-        """What makes such a table the same again; also as 1.0.0rc1 named it where its default measured the same."""
+        """What makes such a table the same again; where "both" measures counts alone, either word names it."""
         asked = {**question.specification(), **chosen}
         unsaid = {part: value for part, value in asked.items() if part != "good_for"}
-        before = (cls.specified(question, unsaid, spend),) if question.counts_alone and unsaid != asked else ()
+        other = unsaid if unsaid != asked else {**asked, "good_for": DEFAULT}  # the same in another word
+        before = (cls.specified(question, other, spend),) if question.counts_alone else ()
         early = unsaid if question.good_for == DEFAULT else asked  # all tables of 0.2.0 were of counts alone
         return Identity(cls.specified(question, asked, spend), (*before, cls.formerly(question, early, spend)))
 
