@@ -24,10 +24,11 @@ COLUMNS = {
     "day": sf.Dates("2013-01-01", "2013-12-31"),
     "array": sf.Box(0, 1, shape=(2,), step=0.1),
     "g": sf.Categories(["a", "b", "c"]),
+    "half": sf.Categories(["u", "v"]),
 }
 FRAME = {
     "x": [30, 40] * 300, "y": [0.5] * 600, "w": [2] * 600, "day": ["2013-06-01"] * 600, "array": [[0.5, 0.5]] * 600,
-    "g": ["a"] * 598 + ["b"] * 2,
+    "g": ["a"] * 598 + ["b"] * 2, "half": ["u", "v"] * 300,
 }  # fmt: skip
 QUESTIONS = {
     "mean": sf.mean("x"),
@@ -35,6 +36,10 @@ QUESTIONS = {
     "share": sf.share("x > 35"),
     "ratio": sf.ratio("y", "w"),
     "correlation": sf.correlation("x", "y"),
+    "variance": sf.variance("x"),
+    "std": sf.std("y"),
+    "difference": sf.difference(sf.mean("x"), across="half", between=("u", "v")),
+    "difference of shares": sf.difference(sf.share("x > 35"), across="half", between=("u", "v")),
     "dates": sf.mean("day"),
     "arrays": sf.mean("array"),
     "median": sf.median("x", bars=True),

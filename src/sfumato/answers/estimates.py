@@ -48,6 +48,7 @@ class Estimates(Read):
     frame: Frame | None = None  # the public range of the numbers, where it is worth showing
     stated: Callable[[float], Accuracy] | None = None  # the error, where the intervals do not say all of it
     whole: Callable[[float, bool], Columns] | None = None  # counts as whole numbers with their sums
+    span: Frame | None = None  # the public range of the numbers, where a picture does not show it
     units: Units | None = None  # how the column shows its numbers, where these are numbers of a column
 
     @property
@@ -61,7 +62,7 @@ class Estimates(Read):
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Columns:
         """The keys, the estimate, and the interval's ends; no estimate where they say nothing."""
-        return tell_empty(self.list_numbers(level, joint=joint), self.frame)
+        return tell_empty(self.list_numbers(level, joint=joint), self.frame or self.span)
 
     def list_numbers(self, level: float = 0.95, *, joint: bool = False) -> Columns:
         """The same with an estimate in every cell."""
@@ -75,7 +76,7 @@ class Estimates(Read):
 
     def remarks(self, columns: Columns, level: float) -> list[str]:
         """Which intervals are the whole public range."""
-        return spanning(columns, self.frame)
+        return spanning(columns, self.frame or self.span)
 
     def added_up(self, level: float, joint: bool) -> Columns:
         """Counts as whole numbers whose margins agree."""

@@ -164,6 +164,15 @@ class Difference(VectorQuestion):
         """A difference of dates is no date."""
         return None
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """From the least answer of one group less the largest of the other, to the contrary."""
+        if isinstance(self.inner, Mean):
+            worth = self.inner.lattice.value(self.inner.lattice.width)
+            return -worth, worth
+        ends = self.inner.span
+        return None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
+
     def vector(self, totals: Whole) -> Whole:
         """What the inner question releases."""
         return self.inner.vector(totals)

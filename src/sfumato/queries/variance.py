@@ -114,6 +114,11 @@ class Variance(VectorQuestion):
         middle, (most,) = self.estimate(triple), self.largest()
         return half_width(float(low[0]), float(middle[0]), float(high[0]), (0.0, most))
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """From nothing to the largest answer."""
+        return 0.0, float(self.largest()[0])
+
     def typical(self) -> Floats | None:
         """The triple of a uniform law."""
         if self.schema.size is None:

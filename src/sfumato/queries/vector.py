@@ -180,6 +180,11 @@ class VectorQuestion(Bound, ABC):
         """The public range of the numbers, where it is worth showing."""
         return None
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The public range that every answer lies in: an interval that fills it holds no information."""
+        return self.frame
+
     def read(self, output: Whole, mechanism: Noisy) -> Answer:
         """One estimate a cell, with its interval."""
         noise, order = mechanism.noise, "axis" if self.cells.keys and self.cells.keys[0].starts is not None else "size"
@@ -192,7 +197,7 @@ class VectorQuestion(Bound, ABC):
 
         return Estimates(
             self.cells.columns(), self.estimate(output), ends, self.measure, order, self.is_total, self.frame,
-            units=self.shown_in,
+            span=self.span, units=self.shown_in,
         )  # fmt: skip
 
     @property
