@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fastapi import FastAPI
 
 from sfumato.plans import read_plan
 from sfumato.server.app import created
@@ -76,8 +77,17 @@ class House:
     """A service on a port of this machine, with a token for each who may ask."""
 
     def __init__(self, *paths: pathlib.Path, hands: Hands | None = None) -> None:
-        self.app = created([read_plan(path) for path in paths], hands=hands)
-        self.service = self.app.state.service
+        self._stand_around(created([read_plan(path) for path in paths], hands=hands))
+
+    @classmethod
+    def around(cls, app: FastAPI) -> House:
+        """A service that was made already."""
+        made = cls.__new__(cls)
+        made._stand_around(app)
+        return made
+
+    def _stand_around(self, app: FastAPI) -> None:
+        self.app, self.service = app, app.state.service
         self.desk = next(iter(self.service.desks.values()))
         self.tokens = {name: self.desk.roster.add(name, None) for name in self.desk.plan.service.analysts}
 

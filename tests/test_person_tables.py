@@ -132,7 +132,7 @@ def test_a_plan_and_the_command_line_ask_the_same(tmp_path: Path) -> None:
     pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
     plan = tmp_path / "visits.toml"
     plan.write_text(PLAN)
-    assert read_plan(plan).releases[0].query == sf.synthetic(rows=50, person=["sex"])
+    assert read_plan(plan).releases[0].query == sf.synthetic(rows=50, person=["sex"], good_for="both")
     runner, out = CliRunner(), tmp_path / "made.parquet"
     asked = ["synthesize", str(plan), "--person", "sex", "--rows", "50", "--epsilon", "2", "--out", str(out)]
     assert runner.invoke(app, asked).exit_code == 0

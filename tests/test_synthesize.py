@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import EngineError, ParameterError, SchemaError, UnsupportedQuery
+from sfumato.errors import EngineError, LedgerError, ParameterError, SchemaError, UnsupportedQuery
 from sfumato.mechanisms.synthetic import joined
 from sfumato.mechanisms.synthetic.candidates import synthetic_mechanisms
 from sfumato.mechanisms.synthetic.marginals import columns as singles
@@ -213,8 +213,8 @@ def test_a_small_table_of_numbers_is_made_for_smooth_queries(tmp_path: Path) -> 
     spaces = {name: sf.Interval(0, 100, step=0.1) for name in frame}
     schema = sf.Schema(spaces, adjacency=sf.Replace(), size=300, dataset="small")
     session = opened(tmp_path, schema, frame, budget=sf.Pure(2.0))
-    assert "averages of smooth functions" in str(session.preview(sf.synthetic(), spend=sf.Pure(2.0)))
-    made = session.synthesize(spend=sf.Pure(2.0))
+    assert "averages of smooth functions" in str(session.preview(sf.synthetic(good_for="both"), spend=sf.Pure(2.0)))
+    made = session.synthesize(spend=sf.Pure(2.0), good_for="both")
     assert made.method["type"] == "smooth-synthesis"
     assert made.guarantee.implies(sf.Pure(2.0))
     assert "smooth" in made.accuracy()
@@ -225,7 +225,7 @@ def test_a_small_table_of_numbers_is_made_for_smooth_queries(tmp_path: Path) -> 
     bumps = [np.exp(-(((side - 50) / 150) ** 2).sum(axis=1) / 2).mean() for side in (frame, rows)]
     assert abs(bumps[0] - bumps[1]) < 0.05
     mixed = sf.Schema({**spaces, "sex": sf.Categories(["f"])}, adjacency=sf.Replace(), size=300)
-    assert previewed(sf.synthetic(), mixed, spend=sf.Pure(2.0)).mechanism == "joined-synthesis"
+    assert previewed(sf.synthetic(good_for="both"), mixed, spend=sf.Pure(2.0)).mechanism == "joined-synthesis"
     assert previewed(sf.synthetic(good_for="marginals"), mixed, spend=sf.Pure(2.0)).mechanism == "marginal-synthesis"
 
 
@@ -244,6 +244,36 @@ def test_one_charge_and_the_same_table_again(tmp_path: Path) -> None:
     assert saved.measured == first.measured
     session.synthesize(["sex", "job"], spend=sf.Concentrated(0.5), rows=10, name="ten")
     assert session.spent == sf.Concentrated(1.0)
+
+
+def test_what_1_0_0rc1_stored_as_its_default_is_found_again(tmp_path: Path) -> None:
+    """Records without good_for mean "both"; where that measured counts alone, today's default names the same table."""
+    session = opened(tmp_path, SCHEMA, people())
+    for columns, more in ((["age", "sex"], {}), (["age", "year", "sex"], {"workload": [sf.count().where("age > 40")]})):
+        before = session.synthesize(columns, spend=sf.Concentrated(0.2), good_for="both", name=columns[1], **more)
+        paid = session.spent
+        after = session.synthesize(columns, spend=sf.Concentrated(0.2), name=columns[1], **more)
+        assert after.rows.equals(before.rows)
+        assert session.spent == paid
+    first = session.synthesize(["sex", "job"], spend=sf.Concentrated(0.2), name="words")
+    second = session.synthesize(
+        ["sex", "job"], spend=sf.Concentrated(0.2), good_for="both", name="words"
+    )  # as in a plan
+    assert first.rows.equals(second.rows)
+    numbers = ["age", "pay", "year"]
+    stored = session.synthesize(numbers, spend=sf.Concentrated(0.2), good_for="both", name="numbers")
+    with pytest.raises(LedgerError, match="good_for was 'both', which names the stored release, now \"marginals\""):
+        session.synthesize(numbers, spend=sf.Concentrated(0.2), name="numbers")
+    again = session.synthesize(numbers, spend=sf.Concentrated(0.2), good_for="both", name="numbers")
+    assert again.rows.equals(stored.rows)
+    assert session.spent == sf.Concentrated(0.8)
+
+
+def test_the_default_counts_under_every_guarantee() -> None:
+    numbers = sf.Schema({f"x{place}": sf.Integers(0, 999) for place in range(4)}, size=2000)
+    for spend in (sf.Pure(1.0), sf.Concentrated(0.1), sf.Approximate(1.0, 1e-6)):
+        assert previewed(sf.synthetic(), numbers, spend=spend).mechanism == "marginal-synthesis"
+        assert previewed(sf.synthetic(good_for="both"), numbers, spend=spend).mechanism != "marginal-synthesis"
 
 
 def test_a_preview_counts_every_pair_where_all_would_be_measured() -> None:
@@ -270,10 +300,10 @@ def test_a_preview_says_what_moments_take_of_a_pure_budget_and_how_to_leave_them
     numbers = sf.Schema({name: sf.Integers(0, 9) for name in names}, dataset="numbers", size=5000)
     frame = pd.DataFrame({name: [1, 2] for name in names})
     session = sf.Session(sf.read(frame, schema=numbers), budget=sf.Pure(1.0), ledger=tmp_path / "n.ledger")
-    seen = session.preview(sf.synthetic(), spend=1.0)
+    seen = session.preview(sf.synthetic(good_for="both"), spend=1.0)
     assert "83% of epsilon" in str(seen)
     assert "good_for='marginals'" in str(seen)
-    for other in (sf.synthetic(good_for="marginals"), sf.synthetic(names[:2])):
+    for other in (sf.synthetic(), sf.synthetic(names[:2], good_for="both")):
         assert "of epsilon go to averages" not in str(session.preview(other, spend=1.0))
 
 
@@ -405,7 +435,7 @@ def test_a_table_says_nothing_of_moments_that_were_left_out(
     schema = sf.Schema({name: SPACES[name] for name in numbers}, dataset="people", size=500)
     session = opened(tmp_path, schema, people(500)[numbers])
     monkeypatch.setattr(joined, "JOINING", joining)
-    made = session.synthesize(spend=sf.Concentrated(0.01))
+    made = session.synthesize(spend=sf.Concentrated(0.01), good_for="both")
     assert made.method["type"] == "joined-synthesis"
     assert ("smooth functions" in made.advice().get("smooth", "")) == ("smooth functions" in str(made)) == moments
     assert made.method.get("moments", True) == moments
@@ -414,7 +444,7 @@ def test_a_table_says_nothing_of_moments_that_were_left_out(
 def test_a_budget_too_small_for_smooth_moments_falls_back_to_marginals() -> None:
     numbers = {f"x{k}": sf.Integers(0, 20) for k in range(4)}
     schema = sf.Schema(numbers, adjacency=sf.Replace(), size=500)
-    (only,) = synthetic_mechanisms(bind(sf.synthetic(rows=10), schema), sf.Pure(4e-9))
+    (only,) = synthetic_mechanisms(bind(sf.synthetic(rows=10, good_for="both"), schema), sf.Pure(4e-9))
     assert isinstance(only()[0], MarginalSynthesis)
 
 
@@ -572,7 +602,9 @@ def test_where_the_number_of_rows_is_noise_nothing_is_predicted_and_no_bounds_ar
     "spend",
     [sf.Pure(1e-300), sf.Pure(1e-14), sf.Pure(1e-12), sf.Concentrated(1e-28), sf.Concentrated(1e-200), sf.Pure(5e-324)],
 )
-@pytest.mark.parametrize("asked", [{}, {"good_for": "smooth"}, {"workload": [sf.count().where("x > 3")]}, {"rows": 9}])
+@pytest.mark.parametrize(
+    "asked", [{}, {"good_for": "both"}, {"good_for": "smooth"}, {"workload": [sf.count().where("x > 3")]}, {"rows": 9}]
+)
 def test_a_spend_that_is_next_to_nothing_is_refused_before_it_is_charged(
     spend: Any, asked: Any, tmp_path: Path
 ) -> None:

@@ -26,6 +26,14 @@ def wait_until(condition: Callable[[], T], limit: float = LIMIT) -> T:
     return found
 
 
+async def wait_in_loop(condition: Callable[[], object], limit: float = LIMIT) -> None:
+    """Let a loop of events go on until the condition is true; fail after the limit."""
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, f"not true after {limit:g} seconds"
+        await asyncio.sleep(PAUSE)
+
+
 def wait_for_kill() -> None:
     """Stand still, in a process that another one ends."""
     while True:

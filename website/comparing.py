@@ -38,7 +38,7 @@ def least_spend() -> Any:
     questions = {
         "count": sf.count(),
         "mean salary": sf.mean("salary"),
-        "mean salary by team": sf.mean("salary").by("team"),
+        "count by team": sf.count().by("team"),
         "median salary (in ranks)": sf.median("salary"),
     }
     for name, question in questions.items():

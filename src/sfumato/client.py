@@ -1,6 +1,7 @@
 """Asking a query service from Python: `sf.connect(url, token)` has the names of a session.
 
-The standard library talks; what comes back are the very releases that the service stored, rebuilt from their records.
+The standard library talks; what comes back are the releases that the service stored, rebuilt from their records and
+without their place in the ledger, which would tell when others were charged.
 A release carries an id, so that asking again after a broken connection is charged at most once.
 """
 
@@ -87,6 +88,12 @@ class Foreseen(Shown):
     hint: str | None
     record: Mapping[str, Any]
     questions: tuple[Foreseen, ...] = ()
+
+    @property
+    def half_widths(self) -> Mapping[int, float] | None:
+        """Half-widths by how many rows count, where the error depends on that; None elsewhere."""
+        listed = self.record["error"].get("half_widths")
+        return None if listed is None else {one["rows"]: one["half_width"] for one in listed}
 
     def card(self) -> Card:
         """The cost, the error and whether it fits; of several questions one after the other, and their sum."""

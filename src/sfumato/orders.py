@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.accounting.laws import Law
+from sfumato.answers.answer import NO_ANSWER
 from sfumato.answers.preview import Preview
 from sfumato.answers.statements import ErrorStatement
 from sfumato.answers.targets import Target
@@ -36,7 +37,7 @@ __all__ = ["Order", "Preview", "asked", "must_be_different", "order", "preview",
 
 VOID = "no row can meet the condition, whatever the table holds: compare it with the declared bounds and labels"
 MUCH = 0.8  # of the error: what a hint promises at least
-ANSWERS = ("estimate", "low", "high", "rank", "item", "probability")  # columns of a release's table
+ANSWERS = ("estimate", "low", "high", "rank", "item", "probability", NO_ANSWER)  # columns of a release's table
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,7 +324,7 @@ class Session(Publisher):
         *,
         spend: Guarantee | float,
         rows: int | None = None,
-        good_for: str = "both",
+        good_for: str = "marginals",
         target: str | None = None,
         weights: Mapping[str, float] | None = None,
         keep: Sequence[str] | None = None,

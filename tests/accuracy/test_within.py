@@ -34,7 +34,6 @@ ASKED = {
     "histogram": (sf.histogram("state"), "groups"),
     "sum": (sf.sum("pay"), "largest value 1000"),
     "mean": (sf.mean("pay"), "range -50 to 1000"),
-    "grouped mean": (sf.mean("pay").by("state"), "range"),
     "variance": (sf.variance("age"), "largest variance"),
     "median": (sf.median("age"), "size"),
     "top": (sf.top("hobbies", 2), "size"),
@@ -143,6 +142,28 @@ def test_what_was_found_under_another_version_is_kept(tmp_path):
     held = session(tmp_path)
     first = held.release(sf.count(), spend=sf.Pure(0.07), name="people")
     assert session(tmp_path).release(sf.count(), within=50, name="people").to_bytes() == first.to_bytes()
+
+
+def test_an_error_that_depends_on_the_rows_is_refused_and_a_stored_answer_named(tmp_path):
+    """Whoever asked with a target before, when one was found, still has the answer with its spend."""
+    held, query = session(tmp_path), sf.mean("pay").where("age >= 90")
+    with pytest.raises(UnsupportedQuery, match="depends on how many rows the condition selects; give a spend"):
+        held.release(query, within="2%", name="pay")
+    assert held.spent == sf.Approximate(0.0, 0.0)
+    first = held.release(query, spend=sf.Pure(0.25), name="pay")
+    with pytest.raises(UnsupportedQuery, match=r"'pay' is in this ledger for epsilon 0.25: .* costs nothing"):
+        held.release(query, within="2%", name="pay")
+    assert held.release(query, spend=sf.Pure(0.25), name="pay").to_bytes() == first.to_bytes()
+
+
+def test_a_division_says_what_it_supposes(tmp_path):
+    held = session(tmp_path)
+    asked = [{"query": sf.mean("pay").by("state"), "name": "pay"}, {"query": sf.count(), "name": "people"}]
+    division = held.divide(asked, total=sf.Approximate(1.0, 1e-7))
+    assert "is taken for that of all rows, shared equally by the groups" in division.words()
+    assert division.to_record()["supposed"] is True
+    plain = [{"query": sf.mean("pay"), "name": "pay"}, asked[1]]
+    assert "shared equally" not in held.divide(plain, total=sf.Approximate(1.0, 1e-7)).words()
 
 
 def test_a_batch_takes_targets(tmp_path):

@@ -8,7 +8,7 @@ import re
 
 import pyarrow.parquet as pq
 import pytest
-from house import MOODS, STATES, House, expect, number, running, settled, sfumato
+from opening import MOODS, STATES, House, expect, number, running, settled, sfumato
 
 from waiting import wait_until
 
@@ -197,7 +197,7 @@ def test_a_session_that_ends_says_so_and_keeps_what_was_composed(house, tabs):
     expect(page.locator(".predicted:not(.stale)")).to_contain_text("with bars where age >= 30")
     page.context.clear_cookies()
     page.get_by_label("Among").fill("age >= 31")
-    expect(page.get_by_role("alert")).to_contain_text("Your token ended or was revoked; ask the steward")
+    expect(page.get_by_role("alert")).to_contain_text("You were signed out, or your token ended")
     assert page.locator("#live").inner_text() == ""
     enter(page, house.tokens["ana"])
     expect(page.get_by_label("Among")).to_have_value("age >= 31")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from house import expect, number, running
+from opening import expect, number, running
 
 from waiting import wait_until
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import BudgetExceeded, LedgerError
+from sfumato.ledger.server import CONNECTED
 from sfumato.privacy.adjacency import AddRemove, Row
 from sfumato.privacy.guarantees import Pure
 
@@ -93,7 +94,7 @@ def test_a_fork_within_a_turn_takes_no_connection_of_its_parent_and_ends_no_turn
             _, status = os.waitpid(child, 0)
             assert owner.execute(waiting).fetchone() == before
     if os.getpid() != parent:
-        os._exit(sum(process != parent for process, *_ in own._server._idle))
+        os._exit(CONNECTED.count)
     assert os.waitstatus_to_exitcode(status) == 0
 
 

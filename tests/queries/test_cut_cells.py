@@ -131,7 +131,7 @@ def test_cuts_of_what_has_none_are_refused_with_what_to_do(cuts, keep, kind, wor
 
 
 def test_smooth_tables_have_no_cells_to_cut():
-    with pytest.raises(ParameterError, match="leave good_for at 'both'"):
+    with pytest.raises(ParameterError, match="leave out good_for"):
         sf.synthetic(cuts=["x"], good_for="smooth")
 
 

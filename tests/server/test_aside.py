@@ -153,7 +153,7 @@ def test_modules_that_lie_in_the_folder_are_not_run(tmp_path, monkeypatch):
     assert not (tmp_path / "taken").exists()
 
 
-def test_where_it_never_starts_the_answer_is_an_error_without_its_cause(tmp_path):
+def test_where_it_never_starts_the_answer_is_an_error_without_its_cause(tmp_path, capfd):
     path = people(tmp_path)
     hands = Aside([str(tmp_path / "missing.toml")])
     with House(path, hands=hands) as house:
@@ -162,6 +162,9 @@ def test_where_it_never_starts_the_answer_is_an_error_without_its_cause(tmp_path
             assert client.post("/api/v1/datasets/people/preview", json=ASKED[0]).status_code == 200
     assert answer.status_code == 503
     assert "missing" not in answer.text
+    said = capfd.readouterr().err
+    assert said.count("the process that releases ended with exit code 1, SchemaError: there is no plan") == 1
+    assert "Traceback" not in said
 
 
 def test_an_analyst_whom_its_plan_does_not_know_is_refused(tmp_path):

@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from houses import PLAN, people
+from sfumato.plans import read_plan
 from sfumato.server import models
+from sfumato.server.desk import Desk
 from waiting import wait_until
 
 MEAN = {
@@ -19,7 +22,13 @@ def test_a_preview_says_cost_error_certificate_and_how_many_more(ana):
     assert seen.status_code == 200, seen.text
     found = models.Outlook.model_validate(seen.json())
     assert (found.cost.epsilon, found.fits, found.stored, found.more, found.cells) == (0.1, True, False, 10, 3)
-    assert found.error.half_width > 0
+    assert found.error.half_width is None, "it depends on how many rows the condition selects"
+    widths = found.error.half_widths
+    assert [one.rows for one in widths] == sorted({one.rows for one in widths}, reverse=True)
+    assert 0 < widths[0].half_width < widths[-1].half_width
+    whole = {**MEAN, "query": {"query": "mean", "column": "salary"}}
+    plain = models.Outlook.model_validate(ana.post("/api/v1/datasets/people/preview", json=whole).json()).error
+    assert (plain.half_width > 0, plain.half_widths) == (True, None)
     assert found.left.analyst.left.epsilon == 1.0
     assert found.left.dataset.left.epsilon == 2.0
 
@@ -158,6 +167,14 @@ def test_a_free_repeat_is_listed_as_free_and_names_nobody(house, ana):
     assert (paid["cost"]["epsilon"], paid["analyst"]) == (0.25, "ana")
     with house.client("sam") as sam:
         assert sam.get("/api/v1/datasets/people/releases").json()[0]["analyst"] == "ana"
+
+
+def test_a_dataset_says_whether_persons_are_protected_or_rows(tmp_path, ana):
+    assert ana.get("/api/v1/datasets/people").json()["persons"] is False
+    columns = '[columns.age]\ntype = "interval"\nlow = 0\nhigh = 100\nstep = 1\n'
+    plan = PLAN.replace('unit = "row"', 'unit = { column = "age", rows = 2 }').replace(columns, "")
+    desk = Desk(read_plan(people(tmp_path, plan.replace('dataset = "people"', 'dataset = "visits"'))))
+    assert desk.described()["persons"] is True
 
 
 def test_a_body_that_is_not_json_is_told_so(ana):

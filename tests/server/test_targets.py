@@ -1,5 +1,7 @@
 """Errors that are asked for: what is stored and good enough is free, what nobody may see yet is not told."""
 
+from dataclasses import replace
+
 import pytest
 
 from houses import PLAN, people
@@ -44,7 +46,7 @@ def test_a_target_takes_a_stored_release_that_was_asked_for_by_its_spend(ana):
 
 def test_a_release_that_nobody_may_see_yet_meets_no_target(tmp_path):
     desk = Desk(read_plan(people(tmp_path)))
-    desk.sight = Sight(desk.ledger, 1e9)
+    desk._opened = replace(desk.open(), sight=Sight(desk.ledger, 1e9))
     ana, bob = (desk.plan.service.analysts[name] for name in ("ana", "bob"))
     desk.sight.look()
     ask = ReleaseAsk(query=COUNT["query"], within=50, request="a")

@@ -460,7 +460,7 @@ def test_a_bug_tells_nothing_of_the_data(house, monkeypatch, capfd):
 
 
 def test_a_name_that_was_made_to_lead_here_is_not_answered(tmp_path):
-    app = created([read_plan(people(tmp_path))], this_machine=True)
+    app = created([read_plan(people(tmp_path))], this_machine=True, open_metrics=True)
     with hosted(app) as url:
         port = url.rpartition(":")[2]
         for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "[bad", "169.254.169.254"):
@@ -468,6 +468,18 @@ def test_a_name_that_was_made_to_lead_here_is_not_answered(tmp_path):
             assert (status, "sfumato_" in text) == (421, False)
         for host in (f"127.0.0.1:{port}", "localhost", f"[::1]:{port}"):
             assert asked(f"{url}/metrics", headers={"Host": host})[0] == 200
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_metrics_are_for_stewards_and_for_this_machine_where_that_is_said(tmp_path, opened):
+    with House.around(created([read_plan(people(tmp_path))], open_metrics=opened)) as house:
+        with house.client() as nobody:
+            assert nobody.get("/metrics").status_code == (200 if opened else 401)
+            for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host", "X-Forwarded-Proto"):
+                assert nobody.get("/metrics", headers={name: "192.0.2.7"}).status_code == 401, name
+        with house.client("sam") as sam, house.client("ana") as ana:
+            assert "sfumato_requests_total" in sam.get("/metrics").text
+            assert ana.get("/metrics").status_code == (200 if opened else 403)
 
 
 @pytest.mark.parametrize("origin", ["http://[", "null", "", "://", "http://evil.example"])
@@ -518,6 +530,7 @@ def test_a_cookie_is_for_tls_alone_where_browsers_come_by_it(tmp_path):
     with hosted(app) as url:
         _, headers, _ = asked(f"{url}/api/v1/login", "POST", json.dumps({"token": token}), said)
     assert "secure" in headers["set-cookie"].lower()
+    assert headers["set-cookie"].startswith("__Host-sfumato=")
 
 
 def test_a_statement_that_was_charged_in_part_does_not_say_that_nothing_was(ana, house, monkeypatch):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.answers.statements import KINDS, MEANS, ErrorStatement, MeanError, NotStated
+from sfumato.answers.statements import KINDS, MEANS, ErrorByRows, ErrorStatement, MeanError, NotStated
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Laplace
 from sfumato.mechanisms.synthetic.trigonometric import Trigonometric
@@ -85,9 +85,15 @@ def missed(question, mechanism, exact, truth, seed):
     return beyond / DRAWS, half / DRAWS
 
 
+def stated_for_all(question, mechanism):
+    """What is stated before the release if all rows count, shared equally by the groups."""
+    said = question.accuracy(mechanism, BETA)
+    return said.supposed if isinstance(said, ErrorByRows) else said
+
+
 def beyond_preview(question, mechanism, exact, truth, seed):
     """How often each cell lies beyond what was stated before the release."""
-    said, rng = question.accuracy(mechanism, BETA), seeded(seed)
+    said, rng = stated_for_all(question, mechanism), seeded(seed)
     errors = [np.abs(question.estimate(mechanism.release(exact, rng)) - truth) for _ in range(2000)]
     return np.mean(np.array(errors) > said.most * (1 + 1e-9), axis=0)
 
@@ -151,9 +157,9 @@ def test_a_preview_of_a_mean_holds_in_the_case_that_it_names(rows, groups, spend
     query = sf.mean("x").by("s") if groups > 1 else sf.mean("x")
     columns = {"x": sf.Integers(0, 120), "s": sf.Categories(["a", "b", "c"])}
     question, mechanism, exact = asked(frame, columns, query, spend, size=rows)
-    said = question.accuracy(mechanism, BETA)
-    assert said.given[0] == "a mean in the middle of the range"
-    assert f"{rows // groups} rows" in said.given[1]
+    said = stated_for_all(question, mechanism)
+    assert said.given == ("a mean in the middle of the range",)
+    assert said.rows == rows // groups
     truth = np.full(question.cells.count, 60.0)
     assert beyond_preview(question, mechanism, exact, truth, rows).max() <= PREVIEW_MISSES
 
@@ -161,7 +167,8 @@ def test_a_preview_of_a_mean_holds_in_the_case_that_it_names(rows, groups, spend
 def test_a_preview_of_a_variance_holds_in_the_case_that_it_names():
     frame = {"x": list(range(121)) * 4}
     question, mechanism, exact = asked(frame, {"x": sf.Integers(0, 120)}, sf.variance("x"), sf.Pure(1.0), size=484)
-    assert question.accuracy(mechanism, BETA).given == ("values spread evenly over the range", "484 rows")
+    said = question.accuracy(mechanism, BETA)
+    assert (said.given, said.rows) == (("values spread evenly over the range",), 484)
     truth = np.array([np.var(range(121))])
     assert beyond_preview(question, mechanism, exact, truth, 5).max() <= PREVIEW_MISSES
 
@@ -191,7 +198,12 @@ def test_a_release_and_its_record_say_what_its_intervals_say(tmp_path):
     assert release.error().words() in release.words()
     preview = session.preview(sf.mean("x").by("s"), spend=sf.Pure(1.0))
     assert preview.accuracy == preview.errors[0].words()
-    assert "(for a mean in the middle of the range, 1,000 rows in each group)" in str(preview)
+    assert "depends on how many rows each group holds: ± " in str(preview)
+    assert " for 1,000 rows, ± " in str(preview)
+    assert "(for a mean in the middle of the range)" in str(preview)
+    assert (preview.half_width, list(preview.half_widths)) == (None, [1000, 100, 10])
+    whole = session.preview(sf.mean("x"), spend=sf.Pure(1.0), name="all")
+    assert "(for a mean in the middle of the range, 3,000 rows)" in str(whole)
 
 
 def test_a_count_below_nothing_lies_in_its_own_interval():

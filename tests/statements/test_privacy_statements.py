@@ -6,6 +6,7 @@ import math
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ import sfumato as sf
 from sfumato.mechanisms import DiscreteGaussian, Gaussian, Laplace, Staircase
 from sfumato.numeric import shown_down, shown_up
 from sfumato.privacy.guarantees import Approximate, Concentrated, GaussianPrivacy, Pure, Renyi
-from sfumato.privacy.statements import STATED_DELTA, EveryEvent, HardToTell
+from sfumato.privacy.statements import STATED_DELTA, EveryEvent, HardToTell, doubt_budget
 from sfumato.queries import bind
 from sfumato.sampling import RoundedNormal
 from sfumato.spaces.schema import Schema
@@ -153,3 +154,31 @@ def test_the_factor_is_rounded_up(epsilon):
 def test_no_loss_changes_nothing():
     assert EveryEvent(0.0).factor == "1"
     assert Concentrated(0.0).statement() == Renyi(4.0, 0.0).statement() == EveryEvent(0.0)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "size", "words"),
+    [
+        (1.0, 1e-9, 60_000, None),
+        (10.0, 0.0, None, None),
+        (500.0, 0.0, None, "epsilon 500 promises next to nothing"),
+        (1.0, 0.01, 60_000, "delta 0.01 is not below one over the declared size 60,000"),
+        (1.0, 0.01, None, None),
+        (1.0, 1 / 100, 100, "publishing all that is known of somebody"),
+    ],
+)
+def test_an_absurd_budget_is_doubted_in_one_line(epsilon, delta, size, words):
+    """Whoever publishes one row of n, drawn at random, meets a delta of 1/n with an epsilon of 0."""
+    said = doubt_budget(epsilon, delta, size)
+    assert (said is None) == (words is None)
+    if words is not None:
+        assert words in said
+        assert "\n" not in said
+
+
+def test_sessions_and_plans_show_the_doubt(tmp_path):
+    table = sf.read(pa.table({"x": [1, 2]}), schema={"x": sf.Integers(0, 9)}, dataset="d", size=100)
+    absurd = sf.Session(table, budget=Approximate(500.0, 0.05), ledger=tmp_path / "a")
+    assert "epsilon 500 promises next to nothing" in str(absurd)
+    assert "delta 0.05 is not below one over the declared size 100" in str(absurd)
+    assert "doubt" not in str(sf.Session(table, budget=Pure(1.0), ledger=tmp_path / "b"))

@@ -23,7 +23,7 @@ SPEAKS = re.compile(
 # check in `test_privacy_statements.py`) or into `answers/statements.py` (with one in `test_error_statements.py`);
 # headings, reasons and descriptions may be added here.
 STATEMENTS = {
-    "privacy/statements.py": 2,
+    "privacy/statements.py": 5,
     "privacy/guarantees.py": 7,
     "answers/statements.py": 10,
     "answers/certificate.py": 7,  # in tests/bounds/test_certificates.py
@@ -31,9 +31,10 @@ STATEMENTS = {
 }
 HEADINGS_AND_REASONS = {
     "accounting/lines.py": 1,  # what the caller listed; what it costs, in tests/accounting/test_accounting_lines.py
-    "accuracy/division.py": 1,
+    "accuracy/division.py": 2,  # what a division reaches, and what it supposes: tests/accuracy/test_division.py
     "accuracy/least.py": 4,  # refusals
     "accuracy/meeting.py": 2,
+    "accuracy/targets.py": 3,  # refusals
     "answers/targets.py": 1,  # what the caller asked for; that it is met, in tests/accuracy
     "answers/preview.py": 1,
     "answers/smooth_errors.py": 1,  # predicted, which benchmarks/smooth_queries.py measures

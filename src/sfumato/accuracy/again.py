@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from sfumato.accuracy.targets import stated
 from sfumato.answers.targets import Target
-from sfumato.errors import LedgerError, SfumatoError
+from sfumato.errors import LedgerError, SfumatoError, UnsupportedQuery
 from sfumato.ledger import Known
+from sfumato.ledger.protocol import in_words
 from sfumato.mechanisms import Mechanism
 from sfumato.numeric import round_up, shown_up
 from sfumato.privacy.claims import guarantee_from
@@ -50,9 +51,15 @@ def _spend(known: Known) -> Guarantee | None:
         return None
 
 
-def must_meet(title: str, question: Question, mechanism: Mechanism, target: Target) -> None:
-    """Refuse a target that what is known under this name does not meet."""
-    if not meets(question, mechanism, target):
+def must_meet(title: str, question: Question, mechanism: Mechanism, target: Target, spend: Guarantee) -> None:
+    """Refuse a target that what is known under this name does not meet, or of which nobody knows whether it does."""
+    try:
+        met = meets(question, mechanism, target)
+    except UnsupportedQuery as unknown:
+        raise UnsupportedQuery(
+            f"{unknown}; {title!r} is in this ledger for {in_words(spend)}: asked for with that spend, it costs nothing"
+        ) from None
+    if not met:
         error = stated(question, mechanism, target.level)
         raise LedgerError(
             f"name {title!r} is already used in this ledger for an answer whose error is {shown_up(error, 4)}, not "

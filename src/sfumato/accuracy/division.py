@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from sfumato.accuracy.least import error_at, grid, place_of
-from sfumato.accuracy.targets import scale_of
+from sfumato.accuracy.targets import depends_on_rows, scale_of
 from sfumato.cards import Printed
 from sfumato.errors import BudgetExceeded, SfumatoError
 from sfumato.ledger.names import lost_words
@@ -26,7 +26,7 @@ from sfumato.ledger.protocol import in_words
 from sfumato.ledger.rules import added
 from sfumato.ledger.terms import Terms
 from sfumato.numeric import exact, floor_float
-from sfumato.planner import options
+from sfumato.planner import chosen, options
 from sfumato.privacy.claims import to_record
 from sfumato.privacy.filters import Amounts, filter_for
 from sfumato.privacy.guarantees import GUARANTEES, Guarantee
@@ -39,6 +39,10 @@ APART = 4.0  # between the spends at which a curve is sampled
 HALVINGS = 60
 LEAST = 2e-3  # of a budget: what rounding leaves of it is not divided again
 LEVEL = 0.95
+SUPPOSED = (
+    "; for this, an error that depends on how many rows a condition selects or a group holds is taken for that of all "
+    "rows, shared equally by the groups: with fewer rows it is larger"
+)
 GOOD = 0.01  # of its scale: an error that is not given up for those of others
 
 
@@ -55,11 +59,18 @@ class Claimant:
         """The weighted error over its scale."""
         instead = "give it a spend"
         try:
-            error = error_at(self.question, spend, LEVEL, self.mechanism, allow)
+            error = error_at(self.question, spend, LEVEL, self.mechanism, allow, suppose=True)
             instead = "give it a spend, or within"
             return self.weight * error / scale_of(self.question).amount
         except SfumatoError as error:
             raise type(error)(f"release {self.name!r} cannot share in a divided budget; {instead}: {error}") from None
+
+    def supposes(self, spend: Guarantee, allow: frozenset[str]) -> bool:
+        """Whether that error is one of all rows, shared equally, where another number of them may count."""
+        tried = options(self.question, spend, allow) if self.mechanism is None else chosen(
+            self.question, spend, self.mechanism, allow
+        )  # fmt: skip
+        return depends_on_rows(self.question, tried[0].mechanism, LEVEL)
 
 
 class Sharing(Protocol):
@@ -75,6 +86,9 @@ class Sharing(Protocol):
 
     def relative(self, spend: Guarantee, allow: frozenset[str]) -> float:
         """The largest error over its scale, weights included."""
+
+    def supposes(self, spend: Guarantee, allow: frozenset[str]) -> bool:
+        """Whether that error supposes that all rows count, shared equally by the groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +178,7 @@ class Division(Printed):
     worst: float
     even: float
     apart: float | None = None  # the worst error where no releases were measured together, if some are
+    supposed: bool = False  # whether some error depends on how many rows are selected
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -174,6 +189,7 @@ class Division(Printed):
             f"the budget is divided so that no error is above {self.worst:.3g} of its scale; "
             f"equal spends would reach {self.even:.3g}"
             + ("" if self.apart is None else f", and measuring each release by itself {self.apart:.3g}")
+            + (SUPPOSED if self.supposed else "")
             + self._largest()
         )
 
@@ -196,6 +212,7 @@ class Division(Printed):
             "worst": self.worst,
             "even": self.even,
             **({} if self.apart is None else {"apart": self.apart}),
+            **({"supposed": True} if self.supposed else {}),
             "spends": {name: to_record(spend) for name, spend in self.spends.items()},
         }
 
@@ -260,7 +277,9 @@ def divided(sharing: Sequence[Sharing], purse: Purse, allow: frozenset[str] = fr
         raise purse.spent_up([one.name for one in sharing], spend(least))
     amounts, worst = found
     even = max(curve.at(equal) for curve in curves)
-    return Division(dict(zip([one.name for one in sharing], spend(amounts), strict=True)), worst, even)
+    spends = spend(amounts)
+    supposed = any(one.supposes(kept, allow) for one, kept in zip(sharing, spends, strict=True))
+    return Division(dict(zip([one.name for one in sharing], spends, strict=True)), worst, even, supposed=supposed)
 
 
 def _kinds(claimants: Sequence[Sharing], budget: Guarantee, delta: float, allow: frozenset[str]) -> list[Guarantee]:

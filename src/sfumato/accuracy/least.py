@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from sfumato.accuracy.targets import stated
+from sfumato.accuracy.targets import stated, suppose_error
 from sfumato.answers.targets import Target
 from sfumato.errors import BudgetExceeded, ParameterError, UnsupportedQuery
 from sfumato.numeric import shown_up
@@ -55,13 +55,18 @@ def error_at(
     level: float,
     mechanism: str | Calibrates | None = None,
     allow: frozenset[str] = frozenset(),
+    *,
+    suppose: bool = False,
 ) -> float:
-    """The error that is stated for the mechanism that would answer; infinite where none can at this spend."""
+    """The error that is stated for the mechanism that would answer; infinite where none can at this spend.
+
+    `suppose`: where it depends on how many rows count, that of all declared rows in groups of equal size.
+    """
     try:
         found = options(question, spend, allow) if mechanism is None else chosen(question, spend, mechanism, allow)
     except (ParameterError, UnsupportedQuery):
         return math.inf
-    return stated(question, found[0].mechanism, level)
+    return (suppose_error if suppose else stated)(question, found[0].mechanism, level)
 
 
 def least_spend(error: Callable[[Guarantee], float], target: Target, spending: Spending) -> Guarantee:

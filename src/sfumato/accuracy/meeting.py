@@ -55,7 +55,7 @@ def order_within(
     if ledger is not None and known is not None and paid is not None:
         stored, settled = ledger.find(title, known.digest), replace(settle(spend=paid), title=title)
         made = settled.mechanism if stored is None else read(stored.content).mechanism
-        must_meet(title, question, made, target)
+        must_meet(title, question, made, target, paid)
         return replace(settled, target=target)
     spending = spending_of(spend, budget)
     check_target(spending.kind)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfumato import arguments
-from sfumato.answers.statements import ErrorStatement
+from sfumato.answers.statements import Accuracy, ErrorByRows, ErrorStatement
 from sfumato.answers.targets import Target
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.mechanisms import Mechanism
@@ -22,7 +22,7 @@ from sfumato.queries.grouping import bind_cells
 from sfumato.queries.quotient import ratio_bounds
 from sfumato.release import Release
 
-__all__ = ["Scale", "scale_of", "stated", "target_of", "unit_of"]
+__all__ = ["Scale", "depends_on_rows", "scale_of", "stated", "suppose_error", "target_of", "unit_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +58,57 @@ def unit_of(question: Question) -> str:
 def stated(question: Question, mechanism: Mechanism, level: float) -> float:
     """The error that is stated, in the units that targets are in.
 
-    Over discovered keys that of the answers; of counts also the rows of a key that may not be found.
+    Over discovered keys that of the answers; of counts also the rows of a key that may not be found.  An error that
+    depends on how many rows a condition selects, or a group holds, is no number: it is refused.
     """
+    return _largest(question, _statement(question, mechanism, level))
+
+
+def suppose_error(question: Question, mechanism: Mechanism, level: float) -> float:
+    """Return the same error to plan with: where it depends on numbers of rows, as if all rows counted, shared equally.
+
+    It decides how a budget is divided, and is no promise.
+    """
+    statement = _statement(question, mechanism, level)
+    if isinstance(statement, ErrorStatement):
+        besides = tuple(one.supposed if isinstance(one, ErrorByRows) else one for one in statement.besides)
+        return _largest(question, replace(statement, besides=besides))
+    return _largest(question, statement.supposed if isinstance(statement, ErrorByRows) else statement)
+
+
+def depends_on_rows(question: Question, mechanism: Mechanism, level: float) -> bool:
+    """Tell whether the stated error depends on how many rows a condition or a group selects."""
+    statement = _statement(question, mechanism, level)
+    besides = statement.besides if isinstance(statement, ErrorStatement) else ()
+    return any(isinstance(one, ErrorByRows) for one in (statement, *besides))
+
+
+def _statement(question: Question, mechanism: Mechanism, level: float) -> Accuracy:
     try:
-        statement = question.accuracy(mechanism, 1 - level)
+        return question.accuracy(mechanism, 1 - level)
     except ParameterError as error:
         raise ParameterError(f"no error is stated at level {level:.17g}; 0.95 is usual: {error}") from None
-    if not isinstance(statement, ErrorStatement):
-        raise UnsupportedQuery(f"no error is stated that could be within anything: {statement.words()}")
-    if statement.kind != "keys":
+
+
+def _largest(question: Question, statement: Accuracy) -> float:
+    if isinstance(statement, ErrorStatement) and statement.kind == "keys":
+        (each,) = statement.besides
+        if isinstance(each, ErrorStatement):
+            return max(statement.most, each.most) if question.query.kind == "count" else each.most
+        raise UnsupportedQuery(_nothing_within(each))
+    if isinstance(statement, ErrorStatement):
         return statement.most
-    (each,) = statement.besides
-    if isinstance(each, str):
-        raise UnsupportedQuery(f"no error is stated that could be within anything: {each}")
-    return max(statement.most, each.most) if question.query.kind == "count" else each.most
+    raise UnsupportedQuery(_nothing_within(statement))
+
+
+def _nothing_within(statement: Accuracy | str) -> str:
+    """Why no spend can be found for an error, and what to do."""
+    if isinstance(statement, ErrorByRows):
+        return (
+            f"within needs an error that is known before the release, and this one {statement.reason}; give a spend "
+            "instead: its preview shows the error for several numbers of rows"
+        )
+    return f"no error is stated that could be within anything: {statement}"
 
 
 def scale_of(question: Question) -> Scale:

@@ -54,6 +54,10 @@ class Group:
         """The largest error of a member over its scale."""
         return max(self.errors(spend, allow))
 
+    def supposes(self, spend: Guarantee, allow: frozenset[str]) -> bool:
+        """Errors of counts are the same for any number of rows."""
+        return False
+
     def errors(self, spend: Guarantee, allow: frozenset[str]) -> list[float]:
         """The error of each member over its scale."""
         try:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.answers.statements import Accuracy
 from sfumato.errors import UnsupportedQuery
 
-__all__ = ["NO_COUNTS", "Answer", "Columns", "Frame", "Read", "Units", "failure_of", "in_units", "numbers", "spanning"]
+__all__ = [
+    "NO_ANSWER", "NO_COUNTS", "Answer", "Columns", "Frame", "Read", "Units", "empty_cells", "failure_of", "in_units",
+    "numbers", "spanning", "tell_empty",
+]  # fmt: skip
 
 Columns = dict[str, list[Any]]  # a public table: its columns by name, in order
 NO_COUNTS = "only counts of rows by public keys are published as whole numbers that add up; use table()"
+NO_ANSWER = "no_answer"  # the column that says which answers hold no information, where some hold none
 NOTHING = "the whole range: no answer at this spend"
 Frame = tuple[float, float]  # a public range of numbers
 Units = Callable[[float], object]  # how a column shows a number: larger ones never lower
@@ -52,7 +56,13 @@ class Answer(Protocol):
         """A number (or item) for a single answer, else one entry for each row of `table`."""
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Columns:
-        """The public columns: keys, then estimate, low, high (or rank and item, ...)."""
+        """The public columns: keys, then estimate, low, high (or rank and item, ...).
+
+        An estimate whose interval is the whole public range holds no information: it is None, and `no_answer` says so.
+        """
+
+    def list_numbers(self, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The same with the numbers of every cell, also those that hold no information: for further computing."""
 
     def shown(self, columns: Columns) -> Columns:
         """The table with numbers of a column's units as that column shows them: of dates, as dates."""
@@ -94,6 +104,10 @@ class Read:
         low, high = shown["low"], shown["high"]
         return (low[0], high[0]) if len(low) == 1 and not self.keys else (np.array(low), np.array(high))
 
+    def list_numbers(self: Answer, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The table: each of its numbers says something."""
+        return self.table(level, joint=joint)
+
     def shown(self, columns: Columns) -> Columns:
         """The table as it is."""
         return columns
@@ -111,7 +125,10 @@ def in_units(columns: Columns, names: Sequence[str], units: Units | None) -> Col
     """The columns, those named in the units that they are shown in; None: numbers as they are."""
     if units is None:
         return columns
-    return {name: list(map(units, column)) if name in names else column for name, column in columns.items()}
+    return {
+        name: [None if number is None else units(number) for number in column] if name in names else column
+        for name, column in columns.items()
+    }
 
 
 def spanning(columns: Columns, frame: Frame | None) -> list[str]:
@@ -120,17 +137,36 @@ def spanning(columns: Columns, frame: Frame | None) -> list[str]:
     >>> spanning({"low": [0.0, 2.0], "high": [9.0, 9.0]}, (0.0, 9.0))
     ['the whole range: no answer at this spend', '']
     """
-    if frame is None or frame[0] >= frame[1]:
-        return [""] * len(columns["low"])
+    return [NOTHING if empty else "" for empty in empty_cells(columns, frame)]
+
+
+def empty_cells(columns: Columns, frame: Frame | None) -> list[bool]:
+    """Which answers hold no information: their interval is the whole public range."""
+    if frame is None or frame[0] >= frame[1] or "low" not in columns:
+        return [False] * len(columns["estimate" if "low" not in columns else "low"])
     ends = zip(columns["low"], columns["high"], strict=True)
-    return [NOTHING if low <= frame[0] and high >= frame[1] else "" for low, high in ends]
+    return [low <= frame[0] and high >= frame[1] for low, high in ends]
 
 
-def numbers(estimates: npt.NDArray[np.float64], units: Units | None, single: bool) -> object:
-    """The estimates as they are shown, or the only one."""
+def tell_empty(columns: Columns, frame: Frame | None) -> Columns:
+    """Return the columns without the estimates that hold no information, and where there are such, which they are.
+
+    >>> tell_empty({"estimate": [4.5, 5.0], "low": [0.0, 2.0], "high": [9.0, 9.0]}, (0.0, 9.0))
+    {'estimate': [None, 5.0], 'low': [0.0, 2.0], 'high': [9.0, 9.0], 'no_answer': [True, False]}
+    """
+    empty = empty_cells(columns, frame)
+    if not any(empty):
+        return columns
+    kept = [None if none else number for number, none in zip(columns["estimate"], empty, strict=True)]
+    return {**columns, "estimate": kept, NO_ANSWER: empty}
+
+
+def numbers(estimates: Sequence[float | None], units: Units | None, single: bool) -> object:
+    """The estimates as they are shown, or the only one; where one holds no information NaN, or None of a unit's own."""
     if units is None:
-        return float(estimates[0]) if single else estimates
-    shown = [units(number) for number in estimates.tolist()]
+        plain = np.array([math.nan if number is None else number for number in estimates], dtype=np.float64)
+        return float(plain[0]) if single else plain
+    shown = [None if number is None else units(number) for number in estimates]
     return shown[0] if single else shown
 
 

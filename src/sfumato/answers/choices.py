@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers.answer import Columns, Frame, Read, Units, failure_of, in_units, numbers, spanning
+from sfumato.answers.answer import Columns, Frame, Read, Units, failure_of, in_units, numbers, spanning, tell_empty
 from sfumato.answers.statements import Accuracy
 
 __all__ = ["Items", "Names", "Quantiles"]
@@ -112,10 +112,15 @@ class Quantiles(Read):
     @property
     def value(self) -> object:
         """A number, or one for each row of the table."""
-        return numbers(self.estimates, self.units, self.is_single(len(self.estimates)))
+        return numbers(self.table()["estimate"], self.units, self.is_single(len(self.estimates)))
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Columns:
         """The keys, the probability and the estimate; with an interval, where that was released."""
+        columns = self.list_numbers(level, joint=joint)
+        return tell_empty(columns, self.frame if level <= self.bracketed else None)
+
+    def list_numbers(self, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The same with an estimate in every cell."""
         chosen: Columns = {
             **self.keys, "probability": list(self.probabilities), "estimate": self.estimates.tolist(),
         }  # fmt: skip

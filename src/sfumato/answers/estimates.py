@@ -9,7 +9,18 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers.answer import NO_COUNTS, Columns, Frame, Read, Units, failure_of, in_units, numbers, spanning
+from sfumato.answers.answer import (
+    NO_COUNTS,
+    Columns,
+    Frame,
+    Read,
+    Units,
+    failure_of,
+    in_units,
+    numbers,
+    spanning,
+    tell_empty,
+)
 from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import UnsupportedQuery
 
@@ -37,19 +48,24 @@ class Estimates(Read):
     frame: Frame | None = None  # the public range of the numbers, where it is worth showing
     stated: Callable[[float], Accuracy] | None = None  # the error, where the intervals do not say all of it
     whole: Callable[[float, bool], Columns] | None = None  # counts as whole numbers with their sums
+    span: Frame | None = None  # the public range of the numbers, where a picture does not show it
     units: Units | None = None  # how the column shows its numbers, where these are numbers of a column
 
     @property
     def value(self) -> object:
         """A number, or one for each row of the table."""
-        return numbers(self.estimates, self.units, self.is_single(len(self.estimates)))
+        return numbers(self.table()["estimate"], self.units, self.is_single(len(self.estimates)))
 
     def shown(self, columns: Columns) -> Columns:
         """Estimates and the ends of intervals in the column's units."""
         return in_units(columns, ("estimate", "low", "high"), self.units)
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Columns:
-        """The keys, the estimate, and the interval's ends, the estimate never outside them."""
+        """The keys, the estimate, and the interval's ends; no estimate where they say nothing."""
+        return tell_empty(self.list_numbers(level, joint=joint), self.frame or self.span)
+
+    def list_numbers(self, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The same with an estimate in every cell."""
         low, high = self.ends(failure_of(level), joint)
         return {
             **self.keys,
@@ -60,7 +76,7 @@ class Estimates(Read):
 
     def remarks(self, columns: Columns, level: float) -> list[str]:
         """Which intervals are the whole public range."""
-        return spanning(columns, self.frame)
+        return spanning(columns, self.frame or self.span)
 
     def added_up(self, level: float, joint: bool) -> Columns:
         """Counts as whole numbers whose margins agree."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from sfumato.answers.certificate import Verdict
 from sfumato.answers.smooth_errors import SmoothErrors
-from sfumato.answers.statements import Accuracy, ErrorStatement, MeanError
+from sfumato.answers.statements import Accuracy, ErrorByRows, ErrorStatement, MeanError
 from sfumato.answers.targets import Target
 from sfumato.cards import Card, Shown
 from sfumato.privacy.claims import to_record
@@ -58,6 +58,17 @@ class Preview(Shown):
         """The largest half-width of an error bar at 95 %; None where no such error is stated, see `reason`."""
         last = self.errors[-1]
         return last.most if isinstance(last, ErrorStatement) and last.kind in WIDTHS else None
+
+    @property
+    def half_widths(self) -> Mapping[int, float] | None:
+        """Half-widths by how many rows count, the most first, where the error depends on that; None elsewhere."""
+        last = self.errors[-1]
+        return last.half_widths if isinstance(last, ErrorByRows) and last.supposed.kind in WIDTHS else None
+
+    @property
+    def least_half_width(self) -> float | None:
+        """The half-width, or where it depends on how many rows count, that of the most rows."""
+        return self.half_width if self.half_widths is None else next(iter(self.half_widths.values()))
 
     @property
     def reason(self) -> str | None:
@@ -116,6 +127,7 @@ class Preview(Shown):
             "guarantee": to_record(self.guarantee),
             "mechanism": self.mechanism,
             "half_width": self.half_width,
+            **({} if self.half_widths is None else {"half_widths": _listed(self.half_widths)}),
             **({} if self.target is None else {"target": self.target.to_record()}),
             "error_in_words": self.accuracy,
             "certificate": self.certificate.to_record(),
@@ -153,6 +165,10 @@ class Preview(Shown):
         facts["certificate"] = self.certificate.words()
         facts["mechanism"] = f"{self.mechanism}{_beside(self.mechanism, self.ranking)}"
         return Card(self.name, facts)
+
+
+def _listed(half_widths: Mapping[int, float]) -> list[dict[str, float]]:
+    return [{"rows": rows, "half_width": most} for rows, most in half_widths.items()]
 
 
 def _beside(chosen: str, ranking: Sequence[tuple[str, float]]) -> str:

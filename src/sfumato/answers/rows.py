@@ -57,6 +57,10 @@ class RowsAnswer:
         found: Columns = self.value.to_pydict()
         return found
 
+    def list_numbers(self, level: float = 0.95, *, joint: bool = False) -> Columns:
+        """The rows, each of which says something."""
+        return self.table(level, joint=joint)
+
     def shown(self, columns: Columns) -> Columns:
         """The columns as they are: their values are of their own types."""
         return columns

@@ -7,12 +7,16 @@ that `given` names, besides what `besides` names.  Tests check the proposition b
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import shown_up
 
-__all__ = ["KINDS", "MEANS", "Accuracy", "ErrorStatement", "MeanError", "NotStated", "level_of"]
+__all__ = [
+    "CONDITION", "GROUPS", "KINDS", "MEANS", "Accuracy", "ErrorByRows", "ErrorStatement", "MeanError", "NotStated",
+    "level_of", "state_by_rows",
+]  # fmt: skip
 
 # What may be said of an error; {width} is the half-width or its range over the cells, {least} and {most} its ends.
 KINDS = {
@@ -43,16 +47,20 @@ MEANS = {
     "distance": "{subject} {amount}",
 }
 ALIKE = 1.001  # half-widths within this factor are shown as one
+CONDITION, GROUPS = "the condition selects", "each group holds"  # what decides how many rows count
+SHARES = (1, 10, 100)  # an error that depends on a number of rows is shown for these fractions of the declared one
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorStatement:
     """With `probability` the error stays within `most` (from `least` in the best cell), where `given` holds.
 
+    `rows` is the number of rows that the error is stated for; None where it is the same for every number of rows.
+
     >>> ErrorStatement("answer", 3.0, 0.95).words()
     '± 3 with probability 0.95'
-    >>> ErrorStatement("answer", 3.14159, 0.95, least=2.0, each=True, given=("500 rows in each group",)).words()
-    '± 2 to 3.142, each with probability 0.95 (for 500 rows in each group)'
+    >>> ErrorStatement("answer", 3.14159, 0.95, least=2.0, each=True, given=("values spread evenly",), rows=500).words()
+    '± 2 to 3.142, each with probability 0.95 (for values spread evenly, 500 rows)'
     """
 
     kind: str
@@ -61,7 +69,8 @@ class ErrorStatement:
     least: float | None = None
     each: bool = False  # of several, each holds by itself with that probability
     given: tuple[str, ...] = ()  # the case in which it holds
-    besides: tuple[str | ErrorStatement, ...] = ()  # what comes on top, or holds as well
+    besides: tuple[str | ErrorStatement | ErrorByRows, ...] = ()  # what comes on top, or holds as well
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -71,17 +80,65 @@ class ErrorStatement:
 
     def words(self, *, probability: bool = True) -> str:
         """The statement for a reader; without its probability where a heading says that."""
+        text = self.amount() + (self._chance() if probability else "")
+        given = self.given if self.rows is None else (*self.given, _rows(self.rows))
+        if given:
+            text += f" (for {', '.join(given)})"
+        return "; ".join((text, *self._more()))
+
+    def amount(self) -> str:
+        """The size of the error alone."""
         width = most = shown_up(self.most, 4)
         if self.least is not None and self.most > ALIKE * self.least:
             width = f"{shown_up(self.least, 4)} to {most}"
         least = most if self.least is None else shown_up(self.least, 4)
-        text = KINDS[self.kind].format(width=width, least=least, most=most)
-        if probability:
-            text += f"{', each' if self.each else ''} with probability {self.probability:g}"
-        if self.given:
-            text += f" (for {', '.join(self.given)})"
-        more = (part if isinstance(part, str) else part.words(probability=False) for part in self.besides)
-        return "; ".join((text, *more))
+        return KINDS[self.kind].format(width=width, least=least, most=most)
+
+    def _chance(self) -> str:
+        return f"{', each' if self.each else ''} with probability {self.probability:g}"
+
+    def _more(self) -> list[str]:
+        return [part if isinstance(part, str) else part.words(probability=False) for part in self.besides]
+
+    def __str__(self) -> str:
+        return self.words()
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorByRows:
+    """An error that depends on how many rows count, which nobody knows before: stated for some numbers of rows.
+
+    >>> at = (ErrorStatement("answer", 1.0, 0.95, rows=500), ErrorStatement("answer", 9.876543, 0.95, rows=50))
+    >>> ErrorByRows("the condition selects", at).words()
+    'depends on how many rows the condition selects: ± 1 for 500 rows, ± 9.877 for 50 rows, with probability 0.95'
+    """
+
+    selected: str  # what decides how many rows count, such as "the condition selects"
+    at: tuple[ErrorStatement, ...]  # from the most rows to the fewest
+
+    @property
+    def reason(self) -> str:
+        """Why no single number is stated, in words."""
+        return f"depends on how many rows {self.selected}"
+
+    @property
+    def supposed(self) -> ErrorStatement:
+        """The error where all declared rows count, in groups of equal size: for planning, not a promise."""
+        return self.at[0]
+
+    @property
+    def half_widths(self) -> dict[int, float]:
+        """The error for each number of rows that is shown."""
+        return {one.rows: one.most for one in self.at if one.rows is not None}
+
+    def words(self, *, probability: bool = True) -> str:
+        """The errors for a reader, the most rows first."""
+        first = self.supposed
+        listed = ", ".join(f"{one.amount()} for {_rows(one.rows or 0)}" for one in self.at)
+        text = f"{self.reason}: {listed}"
+        text += f",{first._chance().removeprefix(',')}" if probability else ""
+        text += f" (for {', '.join(first.given)})" if first.given else ""
+        return "; ".join((text, *first._more()))
 
     def __str__(self) -> str:
         return self.words()
@@ -122,7 +179,23 @@ class MeanError:
         return MEANS[self.kind].format(subject=self.subject, amount=shown_up(self.amount, 4))
 
 
-Accuracy = ErrorStatement | NotStated
+Accuracy = ErrorStatement | ErrorByRows | NotStated
+
+
+def state_by_rows(
+    most: int, selected: str | None, state: Callable[[int], ErrorStatement]
+) -> ErrorStatement | ErrorByRows:
+    """Return the error of `most` rows where all of them count, else those of some smaller numbers as well.
+
+    `selected` says what leaves rows out; None where nothing does.  `state` gives the error for a number of rows.
+    """
+    numbers = dict.fromkeys(max(1, most // share) for share in (SHARES if selected else (1,)))
+    found = tuple(replace(state(rows), rows=rows) for rows in numbers)
+    return found[0] if selected is None else ErrorByRows(selected, found)
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 def level_of(beta: float) -> float:

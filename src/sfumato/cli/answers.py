@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -58,7 +59,7 @@ def _rows(release: Published) -> list[tuple[str, str, str]]:
     if len(rows) > SHOWN + 1 and release.answer.kind in POINTS:  # some of its points, in order
         rows = rows[len(rows) // (2 * SHOWN) :: len(rows) // SHOWN]
     elif release.answer.kind == "estimates" and release.answer.order == "size":
-        estimates = release.answer.table()["estimate"]
+        estimates = [-math.inf if number is None else number for number in release.answer.table()["estimate"]]
         rows = [rows[i] for i in sorted(range(len(rows)), key=lambda i: -estimates[i])]
     if len(rows) > SHOWN + 1:
         return [*rows[:SHOWN], (f"… {len(rows) - SHOWN:,} more", "", "")]

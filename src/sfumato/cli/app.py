@@ -102,7 +102,7 @@ def synthesize(
     rho: Rho = None,
     columns: Columns = None,
     rows: Annotated[int | None, typer.Option(help="How many rows; default: as many as the table has.")] = None,
-    good_for: Annotated[str, typer.Option(help="What to be good at: marginals, smooth, or both.")] = "both",
+    good_for: Annotated[str, typer.Option(help="What to be good at: marginals, smooth, or both.")] = "marginals",
     target: Annotated[str | None, typer.Option(help="A column that the others are to predict.")] = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A rule that every row keeps, such as 'start <= end'; repeat for more.")

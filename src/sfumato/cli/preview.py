@@ -48,9 +48,10 @@ def _empty(order: Order, preview: Preview) -> dict[str, str]:
         scale = scale_of(order.question)
     except SfumatoError:  # shares of its error are not defined, or of a size that is not declared
         return {}
-    if preview.half_width is None or preview.half_width < LARGE * scale.amount:
+    width = preview.least_half_width
+    if width is None or width < LARGE * scale.amount:
         return {}
-    return {preview.name: f"says nothing at this spend: {preview.half_width / scale.amount:.0%} of {scale.words}"}
+    return {preview.name: f"says nothing at this spend: {width / scale.amount:.0%} of {scale.words}"}
 
 
 def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None, empty: Mapping[str, str]) -> None:
@@ -83,6 +84,9 @@ def _print(plan: Plan, shown: list[Preview], seen: Outlook, version: str | None,
         out.print(f"There is no ledger {plan.ledger} yet: publishing starts it, with the whole budget to spend")
     if plan.same_for_all is not None:
         out.print(plan.same_for_all)
+    for notice in (plan.missing_lines, plan.doubt):
+        if notice is not None:
+            out.print(notice)
     asked = "" if version is None else f" --version {shlex.quote(version)}"
     release = f"  To release: sfumato publish {plan.path}{asked}" if seen.refused is None else ""
     out.print(f"Nothing was spent and no data was read.{release}")
@@ -107,6 +111,8 @@ def _record(plan: Plan, shown: list[Preview], seen: Outlook) -> dict[str, Any]:
         "after": to_record(seen.after),
         "budget": to_record(plan.budget),
         "fits": seen.refused is None,
+        **({} if plan.missing_lines is None else {"missing_lines": plan.missing_lines}),
+        **({} if plan.doubt is None else {"doubt": plan.doubt}),
         "new_ledger": seen.is_new,
         **({} if seen.division is None else {"division": seen.division.to_record()}),
     }

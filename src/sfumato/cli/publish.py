@@ -37,8 +37,9 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
     fit(plan, seen)
     if not new_ledger:
         must_know(plan, _records(directory / "releases"), "give --new-ledger, or another --out")
-    if plan.same_for_all is not None and not as_json:
-        say(plan.same_for_all)
+    for notice in (plan.same_for_all, plan.missing_lines, plan.doubt):
+        if notice is not None and not as_json:
+            say(notice)
     if seen.division is not None and not as_json:
         for line in seen.division.lines():
             say(line)
@@ -46,7 +47,7 @@ def run(path: Path, out: Path | None, new_ledger: bool, as_json: bool, version: 
     again += [*(["--out", str(out)] if out else []), *(["--new-ledger"] if new_ledger else [])]
     done = _carried_out(plan, seen, directory / "releases", shlex.join(again), quiet=as_json)
     saving = seen.free or done.offer.words()
-    about = About(plan.schema, plan.path.name, plan.title, plan.note, seen.descriptions)
+    about = About(plan.schema, plan.path.name, plan.title, plan.note, seen.descriptions, plan.missing_lines)
     report = _report(done, directory, saving, about)
     if as_json:
         print_json(_record(done, directory, report))

@@ -66,6 +66,9 @@ def serve(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="With --collect: messages of a sender in a window.", min=1)] = None,
     window: Annotated[float, typer.Option(help="Seconds of a window.")] = 3600.0,
+    open_metrics: Annotated[
+        bool, typer.Option("--open-metrics", help="Let this machine read /metrics without a steward's token.")
+    ] = False,
 ) -> None:
     """Let analysts ask over HTTP: plans say who may, and for how much; nobody sees the data."""
     from sfumato.cli.console import say
@@ -76,7 +79,7 @@ def serve(
     tls = [None if file is None else str(file) for file in (certificate, key)]
     files = tuple(str(file) for file in collect or ())
     collecting = Collecting(files, relay, tuple(origin or ()), limit, window)
-    running = Running(names, host, port, workers, tls[0], tls[1], behind_proxy, playground, collecting)
+    running = Running(names, host, port, workers, tls[0], tls[1], behind_proxy, playground, collecting, open_metrics)
 
     def announce(url: str) -> None:
         say(f"serving {', '.join((*names, *files)) or 'the playground'} at {url}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sfumato.cli.console import console, print_json, say, table
-from sfumato.errors import ParameterError
+from sfumato.errors import LedgerError, ParameterError, SfumatoError
 from sfumato.plans import Plan, read_plan
 from sfumato.report.answers import cost
 from sfumato.server.roster import Roster
@@ -20,8 +21,9 @@ def add(paths: list[Path], name: str, expires: str | None, as_json: bool) -> Non
     for plan in plans:
         _must_know(plan, name)
     token = None
-    for plan in plans:
-        token = _roster(plan).add(name, expires, token)
+    places = [str(path.absolute()) for path in paths]
+    for plan, place in zip(plans, places, strict=True):
+        token = _roster(plan).add(name, expires, token, [one for one in places if one != place])
     if as_json:
         print_json({"analyst": name, "token": token, "datasets": [plan.schema.dataset for plan in plans]})
         return
@@ -50,12 +52,52 @@ def show(path: Path, as_json: bool) -> None:
 
 
 def revoke(path: Path, name: str, beginning: str, as_json: bool) -> None:
-    """End tokens."""
-    ended = _roster(read_plan(path)).revoke(name, beginning)
+    """End tokens, for every plan that they were made for; whatever could not be ended is told."""
+    plan = read_plan(path)
+    roster = _roster(plan)
+    tokens = roster.tokens()
+    own = [one for one in tokens if one.analyst == name]
+    if not own:
+        _must_be_known(plan, name, {one.analyst for one in tokens})
+    chosen = [one for one in own if one.hash.startswith(beginning)]
+    if beginning and not chosen:
+        known = ", ".join(one.hash[:12] for one in own) or "none"
+        raise ParameterError(f"no token of {name} begins with {beginning!r:.40}; theirs are {known}; nothing was ended")
+    now, ended, datasets, failed = datetime.now(UTC), 0, {plan.schema.dataset: roster}, list[str]()
+    for one in chosen:
+        places = [
+            (path.absolute(), plan.schema.dataset),
+            *((Path(other), None) for other in roster.list_plans(one.hash)),
+        ]
+        live = False
+        for place, dataset in places:
+            try:
+                if dataset is None:
+                    other = read_plan(place)
+                    dataset = other.schema.dataset
+                    datasets[dataset] = datasets.get(dataset) or _roster(other)
+                live |= any(held.hash == one.hash and held.valid(now) for held in datasets[dataset].tokens())
+                datasets[dataset].revoke(name, one.hash)
+            except SfumatoError as error:
+                failed.append(f"{place}: {error}")
+        ended += live
     if as_json:
-        print_json({"analyst": name, "revoked": ended})
+        print_json({"analyst": name, "revoked": ended, "datasets": list(datasets)})
     else:
-        say(f"{ended} token{'' if ended == 1 else 's'} of {name} ended")
+        say(f"{ended} token{'' if ended == 1 else 's'} of {name} ended, for {', '.join(datasets)}")
+    if failed:
+        raise LedgerError(
+            f"a token was made for another plan as well, and could not be ended there; revoke it there ({failed[0]})"
+        )
+
+
+def _must_be_known(plan: Plan, name: str, holders: set[str]) -> None:
+    """Refuse a name that is most likely mistyped: that the plan does not know, and that holds no token."""
+    known = sorted(holders | plan.service.analysts.keys())
+    if name not in known:
+        raise ParameterError(
+            f"{plan.path}: there is no analyst {name!r:.80}; known are {', '.join(known) or 'none'}; nothing was ended"
+        )
 
 
 def _roster(plan: Plan) -> Roster:

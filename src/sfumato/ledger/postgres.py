@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import LedgerError
 from sfumato.ledger import rules
 from sfumato.ledger.book import Book, Page, entry_of
 from sfumato.ledger.entries import BATCH, Entry, label
-from sfumato.ledger.server import ENABLED, TRIGGERS, Server, append, driver
+from sfumato.ledger.server import CONNECTED, ENABLED, PATIENCE, TRIGGERS, Server, append, driver
 from sfumato.ledger.terms import Terms
 from sfumato.privacy.adjacency import Adjacency, Unit
 from sfumato.privacy.assumptions import assumed
@@ -94,6 +94,11 @@ class PostgresLedger(Book):
     @contextmanager
     def turn(self, name: str) -> Iterator[None]:
         """Wait while anybody else, on whatever machine, publishes the same name; a courtesy that gives up in time."""
+        with CONNECTED.hold_turn(PATIENCE) as granted, self._locked(name) if granted else nullcontext():
+            yield
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
         process = os.getpid()
         with self._server.connection() as con:
             with suppress(driver().Error):

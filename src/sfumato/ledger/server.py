@@ -8,20 +8,25 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from select import POLLERR, POLLHUP, POLLIN, poll
-from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
 
 from sfumato.errors import LedgerError, SfumatoError
 from sfumato.ledger.entries import Entry
+from sfumato.ledger.pool import ConnectionPool, Unreachable
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-__all__ = ["ENABLED", "TRIGGERS", "Server", "append", "driver"]
+__all__ = ["CONNECTED", "ENABLED", "PATIENCE", "TRIGGERS", "Server", "append", "driver"]
 
-IDLE = 16  # connections that are kept open
 SURE = 2.0  # seconds that a connection is taken to live on; who stands between forgets silent ones without a word
+REACH = {  # how soon a server that does not answer is given up, unless its address says otherwise
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 PATIENCE = 30  # seconds that one statement may wait for another writer
 SETTINGS = (
     "SET search_path = pg_catalog",
@@ -117,13 +122,10 @@ def _has_tables(con: Connection[Any]) -> bool:
 
 
 class Server:
-    """Connections to one database, of each process its own; errors name neither the address nor what is stored."""
+    """One database, reached by the connections of this process; errors name neither the address nor what is stored."""
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._idle: list[tuple[int, Connection[Any], float]] = []  # of which process, and since when
-        self._taking = Lock()
-        finalize(self, _closed, self._idle)
 
     def place(self, name: str) -> str:
         """Where a ledger is, for its owner."""
@@ -181,41 +183,46 @@ class Server:
             yield con
         finally:
             if process == os.getpid():  # a fork leaves its parent's
-                with self._taking:
-                    unused = con.info.transaction_status == driver().pq.TransactionStatus.IDLE
-                    if con.closed or con.broken or not unused or len(self._idle) >= IDLE:
-                        con.close()
-                    else:
-                        self._idle.append((process, con, time.monotonic()))
+                unused = con.info.transaction_status == driver().pq.TransactionStatus.IDLE
+                CONNECTED.give_back(self._address, con, unused and not (con.closed or con.broken))
 
     def _taken(self) -> Connection[Any]:
         while True:
-            with self._taking:
-                self._idle[:] = [one for one in self._idle if one[0] == os.getpid()]  # a fork leaves its parent's
-                _, con, since = self._idle.pop() if self._idle else (0, None, 0.0)
-            if con is None:
-                return self._connected()
+            con: Connection[Any]
+            con, since = CONNECTED.take(self._address)
+            if since is None:
+                return con
             with suppress(driver().Error):
                 if time.monotonic() - since > SURE or _spoken(con):
                     con.execute("SELECT 1")  # the server may have ended it
                 return con
-            con.close()
+            CONNECTED.give_back(self._address, con, False)
 
-    def _connected(self) -> Connection[Any]:
-        con: Connection[Any] | None = None
-        with suppress(driver().Error):
-            con = driver().connect(self._address, autocommit=True, application_name="sfumato ledger")
-        if con is None:
-            raise LedgerError("the ledger's server does not let us in; check the address, the database and the role")
+
+def _connected(address: str) -> Connection[Any]:
+    """A new connection, with the settings that a ledger relies on."""
+    con: Connection[Any] | None = None
+    with suppress(driver().Error):
+        said = driver().conninfo.conninfo_to_dict(address)
+        reach = {name: value for name, value in REACH.items() if name not in said}
+        con = driver().connect(address, autocommit=True, application_name="sfumato ledger", **reach)
+    if con is None:
+        raise Unreachable("the ledger's server does not let us in; check the address, the database and the role")
+    unsafe = []
+    with suppress(driver().Error):
         for setting in SETTINGS:
             con.execute(setting)
-        unsafe = [name for name in ("fsync", "full_page_writes") if con.execute(f"SHOW {name}").fetchone() == ("off",)]
-        if unsafe:
-            con.close()
-            raise LedgerError(
-                f"the ledger's server runs with {unsafe[0]} = off: a crash would lose charges, so it is refused"
-            )
-        return con
+        asked = ("fsync", "full_page_writes")
+        unsafe = [name for name in asked if con.execute(f"SHOW {name}").fetchone() == ("off",)]
+        if not unsafe:
+            return con
+    con.close()
+    if not unsafe:
+        raise Unreachable("the ledger's server ended a connection at once; try again")
+    raise LedgerError(f"the ledger's server runs with {unsafe[0]} = off: a crash would lose charges, so it is refused")
+
+
+CONNECTED: ConnectionPool[Any] = ConnectionPool(_connected)  # of this process, whatever the ledgers
 
 
 def _spoken(con: Connection[Any]) -> bool:
@@ -223,12 +230,6 @@ def _spoken(con: Connection[Any]) -> bool:
     watched = poll()
     watched.register(con.fileno(), POLLIN | POLLHUP | POLLERR)
     return bool(watched.poll(0))
-
-
-def _closed(idle: list[tuple[int, Connection[Any], float]]) -> None:
-    for process, con, _ in idle:
-        if process == os.getpid():
-            con.close()
 
 
 def driver() -> Any:

@@ -164,6 +164,7 @@ class ServiceSection(Section):
     tick: Number = 1.0
     rate: Number = 20.0
     audit: Text | None = None
+    connections: StrictInt | None = None
 
 
 class AnalystSection(Section):

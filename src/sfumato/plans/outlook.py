@@ -276,10 +276,12 @@ def opened_table(plan: Plan) -> Table:
 def must_know(plan: Plan, files: Iterable[Path], way_on: str = "give another --out") -> None:
     """Refuse to spend from a ledger that lacks what lies published where the new files would go."""
     ledger = _ledger(plan)
-    heads = set() if ledger is None else {entry.hash for entry in ledger.entries()}
+    entries = () if ledger is None else ledger.entries()
+    heads, digests = {entry.hash for entry in entries}, {entry.digest for entry in entries}
     for file in sorted(files):
         place = provenance(file)
-        if place.get("dataset") == plan.schema.dataset and place.get("head") not in heads:
+        known = place["head"] in heads if "head" in place else place.get("digest") in digests
+        if place.get("dataset") == plan.schema.dataset and not known:
             state = "does not know it" if heads else "does not exist, and a new one would not know it"
             raise LedgerError(
                 f"{file} holds a release of {plan.schema.dataset!r}; the ledger {plan.ledger} {state}, so that its "

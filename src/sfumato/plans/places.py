@@ -48,6 +48,12 @@ class Place:
         return (self.path, *self.others) if isinstance(self.path, Path) else ()
 
     @property
+    def is_text(self) -> bool:
+        """Whether it is text files, whose lines may not decode or fit, as its path's ending says."""
+        written = "" if self.path is None else str(self.path).lower()
+        return bool({".csv", ".tsv"} & set(PureWindowsPath(written).suffixes))
+
+    @property
     def file(self) -> Path | None:
         """What of this machine is read, where it is a path."""
         return self.path if isinstance(self.path, Path) else None

@@ -35,6 +35,7 @@ from sfumato.plans.service import Service, service_of
 from sfumato.privacy.assumptions import assumed
 from sfumato.privacy.filters import filter_for
 from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.statements import doubt_budget
 from sfumato.queries import Query, Question, bind
 from sfumato.queries.adding import must_add_up
 from sfumato.queries.formulas import formula
@@ -77,6 +78,13 @@ class PlannedRelease:
         """The spend, where it is settled."""
         assert self.spend is not None
         return self.spend
+
+
+MISSING_LINES = (
+    "text files: a line that is not UTF-8, or has more or fewer fields than the first, counts as a row of missing "
+    "values; means and the like leave it out, and their intervals are about the rows that can be read; only "
+    "`sfumato check` tells how many lines that are, to the steward alone"
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -123,6 +131,19 @@ class Plan(Shown):
             f"version {self.schema.version}: the path has no {{version}}, so that every version of this plan reads "
             f"{visible(self.table.words)} as it is then"
         )
+
+    @property
+    def doubt(self) -> str | None:
+        """What the budget hardly protects from, where it is absurd."""
+        stated = self.budget.statement()
+        return doubt_budget(stated.epsilon, self.budget.parts().get("delta", 0.0), self.schema.size)
+
+    @property
+    def missing_lines(self) -> str | None:
+        """How lines of a text file count that cannot be read: the same words whatever the file holds."""
+        if not (self.table.is_text or (self.people is not None and self.people.is_text)):
+            return None
+        return MISSING_LINES
 
     def must_publish(self) -> None:
         """Refuse a plan that has no releases, where these are wanted."""

@@ -11,6 +11,7 @@ from sfumato import arguments
 from sfumato.errors import SchemaError
 from sfumato.ledger.accounts import Allowance
 from sfumato.ledger.entries import label
+from sfumato.ledger.pool import LEAST
 from sfumato.plans.document import AnalystSection, Document
 from sfumato.plans.places import must_stay
 from sfumato.privacy.guarantees import Guarantee
@@ -32,20 +33,22 @@ class Analyst:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Who may ask, how often in a second, at which multiples of seconds releases leave, and where is written down who
-    asked what.
+    """Who may ask, how often in a second, at which multiples of seconds releases leave, where is written down who
+    asked what, and how many connections a process may have to servers of ledgers.
     """
 
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
     tick: float = TICK
     rate: float = RATE
     audit: Path | None = None
+    connections: int | None = None  # None: as many as `ledger/pool.py` says
 
     def to_record(self, folder: Path) -> dict[str, object]:
         """As a plan in that folder says it."""
         if not self.analysts:
             return {}
-        kept = {} if self.audit is None else {"audit": os.path.relpath(self.audit, folder)}
+        kept: dict[str, object] = {} if self.audit is None else {"audit": os.path.relpath(self.audit, folder)}
+        kept |= {} if self.connections is None else {"connections": self.connections}
         held = {one.name: _analyst(one) for one in self.analysts.values()}
         return {"service": {"tick": self.tick, "rate": self.rate, **kept}, "analysts": held}
 
@@ -65,8 +68,12 @@ def service_of(document: Document, folder: Path, dataset: str, budget: Guarantee
     audit = arguments.path("path", folder / (said.audit or f"{dataset}.audit.jsonl"))
     if not 0 < said.rate <= 10_000:
         raise SchemaError(f"service.rate must be requests a second, above 0, got {said.rate}")
+    if said.connections is not None and not LEAST <= said.connections <= 100:
+        raise SchemaError(
+            f"service.connections must be between {LEAST} and 100 connections of a process, got {said.connections}"
+        )
     analysts = {name: _asking(name, one, budget) for name, one in document.analysts.items()}
-    return Service(analysts, said.tick, said.rate, audit)
+    return Service(analysts, said.tick, said.rate, audit, said.connections)
 
 
 def _asking(name: str, said: AnalystSection, budget: Guarantee) -> Analyst:

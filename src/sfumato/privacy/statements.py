@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from sfumato.numeric import round_up, shown_up
 
-__all__ = ["STATED_DELTA", "EveryEvent", "HardToTell", "Statement"]
+__all__ = ["STATED_DELTA", "EveryEvent", "HardToTell", "Statement", "doubt_budget"]
 
 STATED_DELTA = 1e-6  # at which claims of divergences are restated for single events
 LARGEST = 700.0  # epsilons beyond this are shown as exponents: their exponentials overflow
+WEAK = 10.0  # an epsilon beyond which a budget promises next to nothing
 ANYTHING = "the probability of anything that can be concluded from it"
 
 
@@ -58,3 +59,25 @@ class HardToTell:
 
 
 Statement = EveryEvent | HardToTell
+
+
+def doubt_budget(epsilon: float, delta: float, size: int | None) -> str | None:
+    """Tell what a budget hardly protects from, in one line; None where it is not absurd.
+
+    A delta of one over the number of units admits a mechanism that publishes the data of one of them, drawn at random.
+
+    >>> doubt_budget(1.0, 1e-9, 60_000) is None
+    True
+    """
+    told = []
+    if epsilon > WEAK:
+        told.append(
+            f"epsilon {epsilon:g} promises next to nothing ({ANYTHING} may grow to {EveryEvent(epsilon).factor} times "
+            "what it was): most budgets are below 10"
+        )
+    if delta and size is not None and delta >= 1 / size:
+        told.append(
+            f"delta {delta:g} is not below one over the declared size {size:,}: it would admit publishing all that is "
+            "known of somebody drawn at random; choose one far below that"
+        )
+    return "; ".join(told) or None

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sfumato import arguments
 from sfumato.answers import components as answers
 from sfumato.answers.answer import Columns
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of, state_by_rows
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import exact
 from sfumato.privacy.adjacency import Replace
@@ -224,11 +224,23 @@ class Moments(WholeTable):
         def columns(beta: float) -> Columns:
             return component_table(self, found, mechanism.error(beta))
 
-        return answers.Components(found.values, found.vectors, columns, partial(self.accuracy, mechanism))
+        return answers.Components(
+            found.values, found.vectors, columns, partial(self.state_released, mechanism, found.rows)
+        )
 
     def accuracy(self, mechanism: Erring, beta: float) -> Accuracy:
         """The error to expect, from public quantities."""
         rows = self.rows or self.schema.size
         if rows is None:
             return NotStated(NEEDS_SIZE)
-        return ErrorStatement("spectrum", mechanism.error(beta) / rows, level_of(beta), given=(f"{rows:,} rows",))
+        most = mechanism.error(beta)
+        return state_by_rows(
+            rows, self.query.selection, lambda count: ErrorStatement("spectrum", most / count, level_of(beta))
+        )
+
+    def state_released(self, mechanism: Erring, rows: float, beta: float) -> Accuracy:
+        """The error of a release in which so many rows count, as the noisy number of rows says."""
+        if self.query.selection is None:
+            return self.accuracy(mechanism, beta)
+        most = mechanism.error(beta)
+        return ErrorStatement("spectrum", most / max(rows - most, 1.0), level_of(beta))

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.numeric import exact
+from sfumato.spaces.dates import keep_text
 
 __all__ = ["Constant", "plain_constant", "unicode"]
 
@@ -34,7 +35,7 @@ def plain_constant(value: Any, about: str) -> Constant:
     if isinstance(value, np.generic):
         value = _python(value)
     if isinstance(value, str):
-        return str(value)
+        return keep_text(value)
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and abs(value) < LARGEST:

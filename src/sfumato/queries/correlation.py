@@ -25,7 +25,7 @@ from sfumato.queries.details import Grouped, known_parts
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
 from sfumato.queries.variance import WIDEST_SQUARED
-from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, equal_groups
+from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, half_width, share_rows
 from sfumato.queries.weighted_noise import weighted_quantile
 from sfumato.spaces import numeric
 from sfumato.spaces.schema import Schema
@@ -177,22 +177,25 @@ class Correlation(VectorQuestion):
         if sums is None:
             return None
         low, high = self.interval(sums, noise, beta)
-        return float(high[0] - low[0]) / 2
+        return half_width(float(low[0]), float(self.estimate(sums)[0]), float(high[0]), self.frame)
 
     def typical(self) -> Floats | None:
         """The sums of independent uniform laws."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // max(1, self.cells.count))
+        each = share_rows(self.schema.size, self.cells.count)
         (one, other), (p, a, b) = self.widths, self.multiples
         return each * np.array([*[p * one * other / 4] * 4, a * one**2 / 6, b * other**2 / 6])
 
     @property
+    def supposed_rows(self) -> int | None:
+        """The declared size, shared equally by the cells."""
+        return None if self.schema.size is None else share_rows(self.schema.size, self.cells.count)
+
+    @property
     def case(self) -> tuple[str, ...]:
-        """Narrower laws, and fewer rows, have larger errors."""
-        if self.schema.size is None:
-            return ()
-        return ("values spread evenly over both ranges", equal_groups(self.schema.size, self.cells.count))
+        """Narrower laws have larger errors."""
+        return ("values spread evenly over both ranges",)
 
     def _moments(self, noisy: Whole) -> tuple[Floats, Floats, Floats, Floats]:
         """The total, in the noise's units, and relative to it both means, both variances, and the covariance."""

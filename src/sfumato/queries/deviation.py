@@ -35,6 +35,10 @@ class Deviation(Variance):
         """The root of the variance."""
         return np.sqrt(super().estimate(noisy))
 
+    def largest(self) -> Floats:
+        """The root of the largest variance."""
+        return np.sqrt(super().largest())
+
     def interval(self, noisy: Whole, noise: Noise, beta: float) -> Bounds:
         """The roots of the ends: a root rises, so they hold the deviation whenever those hold the variance."""
         low, high = super().interval(noisy, noise, beta)

@@ -17,13 +17,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato import arguments
 from sfumato.answers.answer import Units
+from sfumato.answers.statements import GROUPS
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.numeric import ceil_float, round_up
 from sfumato.privacy.adjacency import Person, Replace
@@ -163,6 +164,15 @@ class Difference(VectorQuestion):
         """A difference of dates is no date."""
         return None
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """From the least answer of one group less the largest of the other, to the contrary."""
+        if isinstance(self.inner, Mean):
+            worth = self.inner.lattice.value(self.inner.lattice.width)
+            return -worth, worth
+        ends = self.inner.span
+        return None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
+
     def vector(self, totals: Whole) -> Whole:
         """What the inner question releases."""
         return self.inner.vector(totals)
@@ -191,6 +201,21 @@ class Difference(VectorQuestion):
     def case(self) -> tuple[str, ...]:
         """That of the inner question."""
         return self.inner.case
+
+    @property
+    def supposed_rows(self) -> int | None:
+        """The rows of each of the two groups."""
+        return self.inner.supposed_rows
+
+    @property
+    def selection(self) -> str:
+        """Rows are in one of the two groups, or in none."""
+        return GROUPS
+
+    def with_rows(self, rows: int) -> Self:
+        """The same question about a table in which each group has so many rows."""
+        inner = self.inner.with_rows(rows)
+        return replace(self, schema=inner.schema, inner=inner)
 
 
 class TotalDifference(Difference):
@@ -240,6 +265,11 @@ class TotalDifference(Difference):
     def preview(self, noise: Noise, beta: float) -> float | None:
         """The noise's quantile in the units of the inner question."""
         return self.inner.preview(noise, beta)
+
+    @property
+    def supposed_rows(self) -> None:
+        """The number of rows does not matter."""
+        return
 
     @property
     def case(self) -> tuple[str, ...]:

@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from sfumato.answers.answer import Answer
 from sfumato.answers.estimates import Estimates
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import UnsupportedQuery
 from sfumato.queries.aggregation import Measure
 from sfumato.queries.contributions import Copies, Segment, Simplex
 from sfumato.queries.query import Query
 from sfumato.queries.ratio import ratio_interval
-from sfumato.queries.vector import NEEDS_SIZE, Bounds, Noise, Noisy, VectorQuestion, Whole, equal_groups, per_cell
+from sfumato.queries.vector import Bounds, Noise, Noisy, VectorQuestion, Whole, per_cell, share_rows
 from sfumato.spaces import Lattice
 from sfumato.spaces.schema import Schema
 
@@ -82,12 +81,10 @@ class EntryQuestion(VectorQuestion):
             {**keys, **places}, self.estimate(output), ends, self.measure, "axis", self.is_total, self.frame
         )
 
-    def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
-        """The error to expect, from public quantities."""
-        half = self.preview(mechanism.noise, beta)
-        if half is None:
-            return NotStated(NEEDS_SIZE)
-        return ErrorStatement("answer", half, level_of(beta), each=self._numbers > 1, given=self.case)
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one number."""
+        return self._numbers > 1
 
     @property
     @abstractmethod
@@ -174,17 +171,20 @@ class EntryMeans(EntryQuestion):
         """The half-width at the middle of the range for the declared size, shared equally by the cells."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // max(1, self.cells.count))
+        each = share_rows(self.schema.size, self.cells.count)
         half = np.full(1, self.lattice.width * each / 2.0)
         low, high = ratio_interval(half, half, noise, beta)
         return float((high - low)[0] / 2) * self.lattice.value(self.lattice.width)
 
     @property
+    def supposed_rows(self) -> int | None:
+        """The declared size, shared equally by the cells."""
+        return None if self.schema.size is None else share_rows(self.schema.size, self.cells.count)
+
+    @property
     def case(self) -> tuple[str, ...]:
-        """Nearer to the ends of the range, or with fewer rows, the error is larger."""
-        if self.schema.size is None:
-            return ()
-        return ("means in the middle of the range", equal_groups(self.schema.size, self.cells.count))
+        """Nearer to the ends of the range the error is larger."""
+        return ("means in the middle of the range",)
 
     def _values(self, place: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return self.lattice.values(self.lattice.low + place * self.lattice.width)

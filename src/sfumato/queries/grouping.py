@@ -41,7 +41,9 @@ class Bins:
         if len(given) == 1 and isinstance(given[0], list | tuple):
             given = tuple(given[0])
         edges: tuple[Any, ...] = tuple(plain_constant(edge, f"an edge of bins({self.column!r})") for edge in given)
-        texts = all(type(edge) is str for edge in edges)  # dates and elapsed times, compared where the column is known
+        texts = all(
+            isinstance(edge, str) for edge in edges
+        )  # dates and elapsed times, compared where the column is known
         numbers = all(type(edge) in (int, float) for edge in edges)
         if len(edges) < 2 or not (texts or (numbers and all(a < b for a, b in itertools.pairwise(edges)))):
             raise ParameterError(

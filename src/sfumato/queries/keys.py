@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.answers.answer import Answer
-from sfumato.answers.statements import Accuracy, ErrorStatement, level_of
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
 from sfumato.errors import UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.aggregation import Distinct
@@ -147,7 +147,7 @@ class Keys(Bound):
         answering = mechanism.over(STAND_INS)
         each: Accuracy = answering.query.accuracy(answering, beta)
         found = ErrorStatement("keys", mechanism.discovery.error(beta), level_of(beta), each=True)
-        return replace(found, besides=(each if isinstance(each, ErrorStatement) else each.reason,))
+        return replace(found, besides=(each.words() if isinstance(each, NotStated) else each,))
 
     def read(self, output: Found, mechanism: Discovering) -> Answer:
         """What the question over the found keys reads."""

@@ -23,7 +23,7 @@ from sfumato.queries.entries import EntryMeans, has_entries
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
 from sfumato.queries.ratio import ratio_interval
-from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, equal_groups, numeric_space, units_of
+from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, numeric_space, share_rows, units_of
 from sfumato.queries.weights import Weights, weights_of
 from sfumato.spaces.schema import Schema
 
@@ -123,16 +123,21 @@ class Mean(VectorQuestion):
         """A pair in the middle of the range, of weights that are half of the largest on average."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // max(1, self.cells.count))
+        each = share_rows(self.schema.size, self.cells.count)
         return np.full(2, self.lattice.width * self.heaviest * each / (2.0 if self.weights is None else 4.0))
 
     @property
-    def case(self) -> tuple[str, ...]:
-        """Nearer to the ends of the range, or with fewer rows, the error is larger."""
+    def supposed_rows(self) -> int | None:
+        """The declared size, shared equally by the cells; None where the number of rows is public."""
         if self.rows is not None or self.schema.size is None:
-            return ()
+            return None
+        return share_rows(self.schema.size, self.cells.count)
+
+    @property
+    def case(self) -> tuple[str, ...]:
+        """Nearer to the ends of the range the error is larger."""
         weighed = () if self.weights is None else ("weights of half the largest on average",)
-        return (self.middle, equal_groups(self.schema.size, self.cells.count), *weighed)
+        return () if self.supposed_rows is None else (self.middle, *weighed)
 
     @property
     def middle(self) -> str:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sfumato import arguments
+from sfumato.answers.statements import CONDITION, GROUPS
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.queries.conditions import narrowed
 from sfumato.queries.details import Details
@@ -79,6 +80,11 @@ class Query:
         """The column that is measured, where it is one."""
         column: str | None = self.details.to_record().get("column")
         return column
+
+    @property
+    def selection(self) -> str | None:
+        """What decides how many of the table's rows an answer is about, in words; None where all of them are."""
+        return GROUPS if self.keys else None if self.condition is None else CONDITION
 
     @property
     def incomparable(self) -> str | None:

@@ -25,7 +25,7 @@ from sfumato.queries.contributions import Rectangle
 from sfumato.queries.details import Grouped, known_parts, needed_column
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
-from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, equal_groups
+from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, half_width, share_rows
 from sfumato.queries.weighted_noise import weighted_quantile
 from sfumato.spaces import Lattice, numeric
 from sfumato.spaces.schema import Schema
@@ -199,23 +199,25 @@ class Quotient(VectorQuestion):
         if pair is None:
             return None
         low, high = self.interval(pair, noise, beta)
-        return float(high[0] - low[0]) / 2
+        return half_width(float(low[0]), float(self.estimate(pair)[0]), float(high[0]), self.frame)
 
     def typical(self) -> Floats | None:
         """The sums for a ratio in the middle of its bounds, and denominators in the middle of theirs."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // max(1, self.cells.count))
+        each = share_rows(self.schema.size, self.cells.count)
         below = float(Fraction(each * (self.below.low + self.below.high), 2) * self.multiples[1])
         return np.array([below * self.worth[1] * sum(self.bounds) / 2 / self.worth[0], below])
 
     @property
+    def supposed_rows(self) -> int | None:
+        """The declared size, shared equally by the cells."""
+        return None if self.schema.size is None else share_rows(self.schema.size, self.cells.count)
+
+    @property
     def case(self) -> tuple[str, ...]:
         """Larger ratios, and smaller denominators, have larger errors."""
-        if self.schema.size is None:
-            return ()
-        middle = "a ratio in the middle of its bounds", "denominators in the middle of theirs"
-        return (*middle, equal_groups(self.schema.size, self.cells.count))
+        return ("a ratio in the middle of its bounds", "denominators in the middle of theirs")
 
     def _sums(self, noisy: Whole) -> tuple[Floats, Floats]:
         pairs = np.asarray(noisy, dtype=np.float64).reshape(-1, 2)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sfumato import arguments
 from sfumato.answers.rows import RowsAnswer
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import CONDITION, Accuracy, ErrorStatement, NotStated, level_of, state_by_rows
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.grouping import Cells, Key
 from sfumato.queries.linear.families import Part, part_from
@@ -249,11 +249,13 @@ class CountingQueries(Bound):
         made = f"{len(self.matrix)} queries from a database of {mechanism.rows} rows"
         if self.schema.size is None:
             return NotStated(f"{made}; {NEEDS_SIZE}")
-        reach, best = mechanism.error(beta) / self.schema.size, mechanism.best
+        most, best = mechanism.error(beta), mechanism.best
         if best is None:
             return NotStated(f"{made}; how far the best candidate lies from the table is not known")
-        given = (made, f"{self.schema.size:,} rows")
-        return ErrorStatement("shares", best + reach, level_of(beta), given=given)
+        return state_by_rows(
+            self.schema.size, None if self.query.condition is None else CONDITION,
+            lambda rows: ErrorStatement("shares", best + most / rows, level_of(beta), given=(made,)),
+        )  # fmt: skip
 
     def stored(self, output: Whole) -> dict[str, object]:
         """The query, and the chosen database as a count for each cell."""

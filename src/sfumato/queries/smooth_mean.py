@@ -130,6 +130,16 @@ class SmoothMean(VectorQuestion):
         return float((high - low)[0] / 2) * self.width / SCALE + self.hidden
 
     @property
+    def supposed_rows(self) -> int | None:
+        """The declared size, where the number of rows is not public."""
+        return None if self.rows is not None else self.schema.size
+
+    @property
+    def case(self) -> tuple[str, ...]:
+        """Nearer to the ends of the function's range the error is larger."""
+        return () if self.supposed_rows is None else ("a mean in the middle of the function's range",)
+
+    @property
     def hidden(self) -> float:
         """How far cells and whole numbers can move the mean at most."""
         reach = sum(axis.reach for axis in self.axes)

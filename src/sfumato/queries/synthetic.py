@@ -35,6 +35,9 @@ __all__ = ["Synthetic", "SyntheticRows", "synthetic"]
 MOST_ROWS = 10_000_000
 MOST_VALUES = 100_000_000  # of all rows and columns together: 800 MB while they are made
 GOOD_FOR = ("both", "smooth", "marginals")
+DEFAULT = "marginals"  # of questions asked today
+UNSAID = "both"  # what a record means that does not say: the default of 1.0.0rc1, which stored questions rest on
+FEWEST_NUMBERS = 3  # columns of numbers from which on moments are measured
 GUESSED = 10_000  # rows that predictions suppose where no size is declared
 UNKNOWN = "not stated: how far the rows will be from the table depends on the table"
 
@@ -47,7 +50,7 @@ class Synthetic:
 
     columns: tuple[str, ...] | None = None
     rows: int | None = None
-    good_for: str = "both"
+    good_for: str = DEFAULT
     weights: tuple[tuple[str, float], ...] = ()
     keep: tuple[str, ...] = ()
     person: tuple[str, ...] | None = None
@@ -59,11 +62,11 @@ class Synthetic:
         arguments.choice("good_for", self.good_for, GOOD_FOR)
         arguments.instance("triples", self.triples, bool, "true or false")
         if self.triples and self.good_for == "smooth":
-            raise ParameterError("three columns are measured beside other marginals; leave good_for at 'both'")
+            raise ParameterError("three columns are measured beside other marginals; leave out good_for")
         if self.workload and self.good_for == "smooth":
-            raise ParameterError("a table for a workload also measures marginals; leave good_for at 'both'")
+            raise ParameterError("a table for a workload also measures marginals; leave out good_for")
         if self.cuts and self.good_for == "smooth":
-            raise ParameterError("cuts are of cells that are counted, and moments have none; leave good_for at 'both'")
+            raise ParameterError("cuts are of cells that are counted, and moments have none; leave out good_for")
         if self.workload and self.person is not None:
             raise ParameterError(
                 "a workload is answered by rows alone, not by those of persons; leave out the workload or the person"
@@ -80,7 +83,7 @@ class Synthetic:
         """Plain values; what is left out is the default."""
         record: dict[str, object] = {} if self.columns is None else {"columns": list(self.columns)}
         record |= {} if self.rows is None else {"rows": self.rows}
-        record |= {} if self.good_for == "both" else {"good_for": self.good_for}
+        record |= {} if self.good_for == UNSAID else {"good_for": self.good_for}
         record |= {"weights": dict(self.weights)} if self.weights else {}
         record |= {} if self.person is None else {"person": list(self.person)}
         record |= {"keep": list(self.keep)} if self.keep else {}
@@ -96,7 +99,7 @@ class Synthetic:
         if unknown:
             raise SchemaError(f"a synthetic query has no part {unknown[0]!r}; known are {', '.join(known)}")
         weights = weights_of(record.get("target"), record.get("weights"))
-        names, good_for = names_from(record, "synthetic"), record.get("good_for", "both")
+        names, good_for = names_from(record, "synthetic"), record.get("good_for", UNSAID)
         keep, person, asked = keep_of(record.get("keep")), person_of(record.get("person")), record.get("workload")
         listed = None if asked is None else [Query.from_record(one) for one in arguments.several("workload", asked)]
         own = keep, person, workload_of(listed), cuts_of(record.get("cuts")), record.get("triples", False)
@@ -157,7 +160,7 @@ def synthetic(
     columns: Sequence[str] | None = None,
     *,
     rows: int | None = None,
-    good_for: str = "both",
+    good_for: str = DEFAULT,
     target: str | None = None,
     weights: Mapping[str, float] | None = None,
     keep: Sequence[str] | None = None,
@@ -170,18 +173,18 @@ def synthetic(
 
     All columns by default: numbers, dates, categories, texts, sets, arrays and records; missing values are modelled.
     Texts need a delta: those that enough units hold are found first, and all others become one public word.  `rows`: as
-    many as the table has, by default.  `good_for`: "marginals" (shares of values and pairs of values), "smooth"
-    (averages of smooth functions of many numbers), or both.  `target`: a column that others are to predict.  `weights`:
-    how much relations to a column matter, by its name, 1 where nothing is said; those of a pair's two columns are
-    multiplied, and a target is one of 4.  `keep`: public rules that hold in every row, such as `start <= end`,
-    `total == a + b` or `unique(id)`.  `person`: where persons have several rows, the columns that are the same in all
-    of these (none: an empty list; attributes of people are known to be); the rows of a person then belong together,
+    many as the table has, by default.  `good_for`: "marginals" (shares of values and pairs of values, the default),
+    "smooth" (averages of smooth functions of many numbers), or "both".  `target`: a column that others are to predict.
+    `weights`: how much relations to a column matter, by its name, 1 where nothing is said; those of a pair's two
+    columns are multiplied, and a target is one of 4.  `keep`: public rules that hold in every row, such as `start <=
+    end`, `total == a + b` or `unique(id)`.  `person`: where persons have several rows, the columns that are the same in
+    all of these (none: an empty list; attributes of people are known to be); the rows of a person then belong together,
     under a made-up identifier, and each person counts as much as any other.  `workload`: counts, histograms, cross
     tables, sums, means, shares and smooth functions that the rows should answer well, thousands of them if you like; a
     quarter of the budget goes to them.  `cuts`: columns of numbers or dates whose declared bounds are far too wide; a
-    tenth of the budget each, a quarter at most, finds where their values lie, so that cells are fine there.
-    `triples`: also relations of three columns that no pairs imply, for a tenth of what pairs get; it takes about twice
-    as long.  Preview it first: that says what it will be good at.
+    tenth of the budget each, a quarter at most, finds where their values lie, so that cells are fine there.  `triples`:
+    also relations of three columns that no pairs imply, for a tenth of what pairs get; it takes about twice as long.
+    Preview it first: that says what it will be good at.
     """
     names = None if columns is None else arguments.names("columns", arguments.several("columns", columns))
     own = keep_of(keep), person_of(person), workload_of(workload), cuts_of(cuts), triples
@@ -212,7 +215,7 @@ class SyntheticRows(WholeTable):
     levels: tuple[Column, ...]
     rules: Rules
     rows: int | None = None
-    good_for: str = "both"
+    good_for: str = DEFAULT
     person: tuple[str, ...] | None = None
     goals: tuple[Goal, ...] = ()  # the queries of the workload
     undiscovered: tuple[str, ...] = ()  # columns of texts none of which is public yet: levels are those of stand-ins
@@ -311,7 +314,7 @@ class SyntheticRows(WholeTable):
     def specification(self) -> dict[str, object]:
         """What makes it the same table again: the columns, and how many rows."""
         same: dict[str, object] = {"columns": list(self.columns), "rows": self.rows}
-        same |= {} if self.good_for == "both" else {"good_for": self.good_for}
+        same |= {} if self.good_for == UNSAID else {"good_for": self.good_for}
         same |= {"weights": self.weights} if self.weights else {}
         same |= {"triples": True} if self.triples else {}
         same |= {} if self.person is None else {"person": list(self.person)}
@@ -319,6 +322,13 @@ class SyntheticRows(WholeTable):
         asked = (*self.uncut, *(name for name, _ in self.cuts))
         same |= {"cuts": list(asked)} if asked else {}
         return {**same, "workload": self.workload} if self.goals else same
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether "both" and "marginals" come to the same here: counts are measured, and no moments."""
+        numbers = sum(column.ordered for column in self.levels)
+        others = self.person is not None or self.goals or self.uncut or self.cuts
+        return self.good_for != "smooth" and (bool(others) or numbers < FEWEST_NUMBERS)
 
     @property
     def weights(self) -> dict[str, float]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.answers.shares import Shares
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of, state_by_rows
 from sfumato.errors import ParameterError, SchemaError, UnsupportedQuery
 from sfumato.queries.aggregation import Frequencies
 from sfumato.queries.features import Axis, axes_of
@@ -143,9 +143,9 @@ class ThresholdGrid(WholeTable):
         return np.asarray(below / max(len(places), 1))
 
     def read(self, output: npt.ArrayLike, mechanism: HasRows) -> Shares:
-        """The shares, with bars that hold for all at once where the size is declared."""
+        """The shares, with bars for all at once where a size is declared and no condition leaves rows out."""
         ends = np.minimum((np.arange(self.axis.cells) + 1) * self.axis.step - 1, self.axis.width)
-        size = self.schema.size
+        size = self.schema.size if self.query.selection is None else None
         return Shares(
             self.lattice.values(self.lattice.low + ends), self.estimate(output), self.database(output),
             None if size is None else lambda beta: mechanism.error(beta) / size, partial(self.accuracy, mechanism),
@@ -157,5 +157,12 @@ class ThresholdGrid(WholeTable):
         made = f"{self.axis.cells} thresholds from a database of {mechanism.rows} rows"
         if self.schema.size is None:
             return NotStated(f"{made}; {NEEDS_SIZE}")
-        reach = mechanism.error(beta) / self.schema.size
-        return ErrorStatement("shares", reach, level_of(beta), given=(made, f"{self.schema.size:,} rows"))
+        size, most = self.schema.size, mechanism.error(beta)
+        rounding = 1 / (2 * mechanism.rows)  # of a share, by the small database; the rest is a number of rows
+        return state_by_rows(
+            size, self.query.selection,
+            lambda rows: ErrorStatement(
+                "shares", most / rows if rows == size else rounding + (most - rounding * size) / rows, level_of(beta),
+                given=(made,),
+            ),
+        )  # fmt: skip

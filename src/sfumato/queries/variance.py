@@ -19,7 +19,7 @@ from sfumato.queries.contributions import Simplex
 from sfumato.queries.details import OfColumn
 from sfumato.queries.grouping import Cells
 from sfumato.queries.query import Query
-from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, equal_groups, numeric_space
+from sfumato.queries.vector import Bounds, Noise, VectorQuestion, Whole, half_width, numeric_space, share_rows
 from sfumato.queries.weighted_noise import weighted_quantile
 from sfumato.spaces.schema import Schema
 
@@ -111,21 +111,34 @@ class Variance(VectorQuestion):
         if triple is None:
             return None
         low, high = self.interval(triple, noise, beta)
-        return float(high[0] - low[0]) / 2
+        middle, (most,) = self.estimate(triple), self.largest()
+        return half_width(float(low[0]), float(middle[0]), float(high[0]), (0.0, most))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """From nothing to the largest answer."""
+        return 0.0, float(self.largest()[0])
 
     def typical(self) -> Floats | None:
         """The triple of a uniform law."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // max(1, self.cells.count))
+        each = share_rows(self.schema.size, self.cells.count)
         return np.full(3, self.lattice.width**2 * each / 3.0)
 
     @property
+    def supposed_rows(self) -> int | None:
+        """The declared size, shared equally by the cells."""
+        return None if self.schema.size is None else share_rows(self.schema.size, self.cells.count)
+
+    @property
     def case(self) -> tuple[str, ...]:
-        """Other laws, and fewer rows, have other errors."""
-        if self.schema.size is None:
-            return ()
-        return ("values spread evenly over the range", equal_groups(self.schema.size, self.cells.count))
+        """Other laws have other errors."""
+        return ("values spread evenly over the range",)
+
+    def largest(self) -> Floats:
+        """The largest answer: that of values half at either end."""
+        return self._values(np.array([0.25]))
 
     def _triples(self, noisy: Whole) -> Floats:
         return np.asarray(noisy, dtype=np.float64).reshape(-1, 3)

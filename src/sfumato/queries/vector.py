@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.answers.answer import Answer, Units
 from sfumato.answers.estimates import Estimates
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of, state_by_rows
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.aggregation import Aggregation, Measure
 from sfumato.queries.contributions import Contribution, sensitivity
@@ -33,9 +33,10 @@ __all__ = [
     "Noisy",
     "VectorQuestion",
     "Whole",
-    "equal_groups",
+    "half_width",
     "numeric_space",
     "per_cell",
+    "share_rows",
     "units_of",
 ]
 
@@ -179,6 +180,11 @@ class VectorQuestion(Bound, ABC):
         """The public range of the numbers, where it is worth showing."""
         return None
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The public range that every answer lies in: an interval that fills it holds no information."""
+        return self.frame
+
     def read(self, output: Whole, mechanism: Noisy) -> Answer:
         """One estimate a cell, with its interval."""
         noise, order = mechanism.noise, "axis" if self.cells.keys and self.cells.keys[0].starts is not None else "size"
@@ -191,7 +197,7 @@ class VectorQuestion(Bound, ABC):
 
         return Estimates(
             self.cells.columns(), self.estimate(output), ends, self.measure, order, self.is_total, self.frame,
-            units=self.shown_in,
+            span=self.span, units=self.shown_in,
         )  # fmt: skip
 
     @property
@@ -205,15 +211,43 @@ class VectorQuestion(Bound, ABC):
 
     @property
     def case(self) -> tuple[str, ...]:
-        """The tables that `preview` speaks of; empty where it speaks of all."""
+        """The tables that `preview` speaks of; empty where it speaks of all with as many rows."""
         return ()
 
+    @property
+    def supposed_rows(self) -> int | None:
+        """The rows of a cell that `preview` supposes; None where their number does not matter, or is not declared."""
+        return None
+
+    @property
+    def selection(self) -> str | None:
+        """What decides how many rows a cell has, in words; None where it has all of the table."""
+        return self.query.selection
+
+    def with_rows(self, rows: int) -> Self:
+        """The same question about a table in which each cell has so many rows."""
+        return replace(self, schema=replace(self.schema, size=rows * max(1, self.cells.count)))
+
     def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
-        """The error to expect, from public quantities."""
-        half = self.preview(mechanism.noise, beta)
-        if half is None:
+        """The error to expect, from public quantities; by numbers of rows where it depends on those."""
+        if self.preview(mechanism.noise, beta) is None:
             return NotStated(NEEDS_SIZE)
-        return ErrorStatement("answer", half, level_of(beta), each=self.cells.count > 1, given=self.case)
+        if self.supposed_rows is None:
+            return self.expect_error(mechanism, beta)
+        return state_by_rows(
+            self.supposed_rows, self.selection, lambda rows: self.with_rows(rows).expect_error(mechanism, beta)
+        )
+
+    def expect_error(self, mechanism: Noisy, beta: float) -> ErrorStatement:
+        """The error in the case that `preview` speaks of."""
+        half = self.preview(mechanism.noise, beta)
+        assert half is not None
+        return ErrorStatement("answer", half, level_of(beta), each=self.several, given=self.case)
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one number."""
+        return self.cells.count > 1
 
     def sensitivity(self, norm: str) -> float:
         """How far one unit moves the vector."""
@@ -248,14 +282,26 @@ def units_of(space: Space) -> Units | None:
     return space.shown if space.decodes else None
 
 
-def equal_groups(size: int, cells: int) -> str:
-    """The declared size, shared equally.
+def half_width(low: float, middle: float, high: float, frame: tuple[float, float]) -> float:
+    """Return half of an interval; the farther end where it is cut off by the range that answers are kept in.
 
-    >>> equal_groups(3000, 1), equal_groups(3000, 7)
-    ('3,000 rows', '428 rows in each group')
+    There the noise decides the answer, which may be as far off as the range allows.
+
+    >>> half_width(1.0, 2.0, 3.5, (0.0, 9.0)), half_width(0.0, 2.0, 9.0, (0.0, 9.0))
+    (1.25, 7.0)
     """
-    each = max(1, size // max(1, cells))
-    return f"{each:,} rows in each group" if cells > 1 else f"{each:,} rows"
+    if low <= frame[0] or high >= frame[1]:
+        return max(high - middle, middle - low)
+    return (high - low) / 2
+
+
+def share_rows(size: int, cells: int) -> int:
+    """Return the rows of each cell where the declared size is shared equally.
+
+    >>> share_rows(3000, 1), share_rows(3000, 7), share_rows(3, 7)
+    (3000, 428, 1)
+    """
+    return max(1, size // max(1, cells))
 
 
 def per_cell(beta: float, cells: int, joint: bool) -> float:

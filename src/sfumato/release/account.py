@@ -8,6 +8,7 @@ from sfumato.cards import Card, Shown
 from sfumato.ledger import LedgerLike
 from sfumato.ledger.protocol import in_words, spent_words
 from sfumato.privacy.guarantees import Guarantee
+from sfumato.privacy.statements import doubt_budget
 from sfumato.release import UNPROTECTED, Published
 from sfumato.release.archive import read
 from sfumato.release.shelf import Releases
@@ -42,13 +43,15 @@ class Account(Shown):
 
     def card(self) -> Card:
         """What is asked of, what is spent and left, and the releases that are stored."""
-        stored = self.releases.card()
+        stored, budget = self.releases.card(), self.ledger.terms.budget
+        doubt = doubt_budget(budget.statement().epsilon, budget.parts().get("delta", 0.0), self.schema.size)
         facts = {
             "protects": self.schema.words(),
             "columns": ", ".join(map(visible, self.schema.columns)),
-            "spent": spent_words(self.spent, self.ledger.terms.budget),
+            "spent": spent_words(self.spent, budget),
             "left": in_words(self.remaining),
             **({"notice": self.notice} if self.notice else {}),
+            **({} if doubt is None else {"doubt": doubt}),
         }
         return replace(stored, title=f"{visible(self.schema.dataset)}: {stored.title}", facts=facts)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sfumato import arguments
 from sfumato.accounting.laws import Law
-from sfumato.answers.answer import Answer
+from sfumato.answers.answer import NO_ANSWER, Answer
 from sfumato.answers.certificate import Verdict
 from sfumato.answers.frames import Framed, write_csv
 from sfumato.answers.pivots import pivoted
@@ -37,15 +37,18 @@ UNPROTECTED = "NOT PRIVATE"
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a release comes from, in public words; `account`, `batch` and `laboratory` are absent unless set."""
+    """Where a release comes from, in public words; parts that are None are absent from its record.
+
+    What a service hands out has no `charge` and no `head`: they count what was charged and stored meanwhile.
+    """
 
     dataset: str
     unit: str
     time: str
     version: str
     digest: str
-    charge: int
-    head: str
+    charge: int | None = None
+    head: str | None = None
     parts: tuple[dict[str, Any], ...] = ()
     account: str | None = None  # on whose behalf it was asked
     batch: int | None = None  # how many releases its charge paid for together
@@ -55,6 +58,17 @@ class Provenance:
     def mark(self) -> str:
         """What the short form of a release adds, so that one from a laboratory is never taken for a private one."""
         return f", {UNPROTECTED}" if self.laboratory is not None else ""
+
+    @property
+    def entry(self) -> str:
+        """Its charge in the ledger, in words."""
+        if self.charge is None:
+            return f"answered by a service, {self.time}; the steward finds its charge by {self.digest}"
+        return f"charge {self.charge} of {self.time}, head {self.head}"
+
+    def withhold_entry(self, time: str) -> Provenance:
+        """Return the same without its place in the ledger, and with a time that tells no more than it should."""
+        return replace(self, charge=None, head=None, time=time)
 
     def claimed(self, guarantee: Guarantee) -> str:
         """The guarantee in words; of a laboratory's release only what it would be."""
@@ -165,10 +179,18 @@ class Release(Shown, Framed):
         return {} if told is None else {"over time": told}
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
-        """An Arrow table: keys, estimate, low, high (or item, probability)."""
+        """An Arrow table: keys, estimate, low, high (or item, probability).
+
+        An estimate that holds no information, since its interval is the whole public range, is null; then a column
+        `no_answer` says so.
+        """
         import pyarrow as pa
 
-        return pa.table(self.answer.shown(self.answer.table(level, joint=joint)))
+        found = pa.table(self.answer.shown(self.answer.table(level, joint=joint)))
+        if NO_ANSWER not in found.column_names:
+            return found
+        place, kind = found.column_names.index("estimate"), found["low"].type
+        return found.set_column(place, "estimate", found["estimate"].cast(kind))
 
     def pivot(self, part: str = "estimate", level: float = 0.95) -> Any:
         """Answers by two keys or more as an Arrow table with the last key across: estimates, or `low` or `high` ends.
@@ -337,7 +359,7 @@ def facts(release: Claimed, place: Provenance, **besides: str) -> dict[str, str]
         "error": release.accuracy(),
         "certificate": release.certificate.words(),
         **besides,
-        "ledger": f"charge {place.charge} of {place.time}, head {place.head}",
+        "ledger": place.entry,
     }
 
 

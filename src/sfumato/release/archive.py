@@ -23,6 +23,7 @@ from sfumato.records import canonical
 from sfumato.release import FORMAT, FORMER, Provenance, Release, TableRelease
 from sfumato.release.parts import PART, part_from
 from sfumato.release.tables import METADATA
+from sfumato.spaces.dates import reread_days
 from sfumato.spaces.schema import schema_from
 
 __all__ = [
@@ -80,6 +81,11 @@ def load(path: str | Path, mechanism: type[Mechanism] | None = None) -> Release 
 
 def read(content: bytes, own: type[Mechanism] | None = None) -> Release | Any:
     """The publication that was stored as these bytes: a `Release`, or one of the `tables`; `own` reads its own kind."""
+    with reread_days():
+        return _read(content, own)
+
+
+def _read(content: bytes, own: type[Mechanism] | None) -> Release | Any:
     if content[:4] != b"PAR1":
         return release_from(json.loads(content), own)
     import pyarrow as pa
@@ -104,6 +110,11 @@ def _checked(table: TableRelease) -> TableRelease:
 
 def release_from(record: dict[str, Any], own: type[Mechanism] | None = None) -> Release:
     """The release that `Release.to_record` wrote; other formats are refused."""
+    with reread_days():
+        return _release_from(record, own)
+
+
+def _release_from(record: dict[str, Any], own: type[Mechanism] | None) -> Release:
     if not isinstance(record, dict) or record.get("format") not in (FORMAT, FORMER):
         raise SchemaError(f"this is not a release of format {FORMAT}; it may come from another version")
     surplus = sorted(record.keys() - PARTS)

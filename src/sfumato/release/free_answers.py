@@ -7,7 +7,8 @@ size depends on how an error is spread (`FREEDOM`, set on tables no figure is ju
 are in no sample: so counts are also asked of rows of which as many as the predicted error lie anywhere within public
 bounds, and means, sums and their like of rows of which as many lie beyond all others; what that moves is added.  A
 count on one column or pair errs by no more than its shares do.  Of a group that cannot be told from a group of nobody
-a mean may be any.  Predicted, not proven; what happens inside one of the 32 groups of a column is in no prediction.
+a mean may be any.  What cells hold that the question cuts is added on either side (`inside.py`).  Predicted, not
+proven.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from sfumato.spaces.schema import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FreeAnswer", "asked"]
+__all__ = ["FreeAnswer", "answer_again", "asked"]
 
 SAMPLES = 10  # tables that a question is asked of, to see how its answers scatter
 EXACT = 1e6  # of epsilon, or as many as a column has steps: noise of a step or so, below what any answer is shown with
@@ -84,6 +85,8 @@ class FreeAnswer(Shown, Framed):
     units: Callable[[Columns], Columns] = dict  # numbers of a column as it shows them: of dates, as dates
     whole: bool = False  # numbers of rows: shown without a fraction
     within: Callable[[float], Reals] | None = None  # at a level, of a query of the table's workload: no farther
+    below: Reals | None = None  # by how much it may be less, as nothing is known inside cells
+    above: Reals | None = None
 
     @property
     def value(self) -> Any:
@@ -93,9 +96,10 @@ class FreeAnswer(Shown, Framed):
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Where the real table's answers are predicted to lie, each with this probability."""
         reach = self.scatter * _student((1 + arguments.level(level)) / 2, SAMPLES - 1)
+        below, above = (reach if aside is None else reach + aside for aside in (self.below, self.above))
         if self.within is not None:
-            reach = np.minimum(reach, self.within(level))
-        low, high = np.maximum(self.estimates - reach, self.least), np.minimum(self.estimates + reach, self.most)
+            below, above = (np.minimum(side, self.within(level)) for side in (below, above))
+        low, high = np.maximum(self.estimates - below, self.least), np.minimum(self.estimates + above, self.most)
         return self._whole(low), self._whole(high)
 
     def _whole(self, numbers: Reals) -> Any:
@@ -132,6 +136,8 @@ class FreeAnswer(Shown, Framed):
             "included; not proven",
             "as good as": f"a random sample of about {self.sample:,.0f} rows ({KINDS[self.kind]})",
         }
+        if self.below is not None:
+            facts["inside cells"] = "not measured: the interval has room for all places of values in their cells"
         if self.within is not None:
             facts["workload"] = "a query that the table was made for: no wider than its measured errors allow"
         headings = (*self.keys, "estimate", "low", "high")
@@ -184,7 +190,7 @@ def asked(
     chance = np.random.default_rng(SEED)
 
     def numbers(found: Answer) -> tuple[Keys, Reals]:
-        columns = found.table()
+        columns = found.list_numbers()
         if "estimate" not in columns:
             raise UnsupportedQuery(
                 f"{query.name!r} is no number, so that no interval can be given; compute it from the rows (to_pandas)"
@@ -236,6 +242,14 @@ def asked(
         scatter = np.full_like(scatter, math.inf)
     ends, whole_rows = _ends(query, public), query.kind in ROWS
     return FreeAnswer(query.name, keys, estimates, scatter, sample, kind, *ends, read_off.shown, whole_rows)
+
+
+def answer_again(query: Query, rows: pa.Table, rules: Rules, total: float) -> Reals | None:
+    """What other rows of the same table answer; None where the answer is of another form."""
+    names, asking = _asking(query, _public(rows, rules.schema))
+    needed = rows.select(list(names) or rows.column_names[:1])
+    found = asking(needed.take(_spread(len(rows), max(1, round(total))))).table()
+    return np.asarray(found["estimate"], dtype=np.float64) if "estimate" in found else None
 
 
 def _asking(query: Query, public: Schema) -> tuple[Names, Callable[[pa.Table], Answer]]:

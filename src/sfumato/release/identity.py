@@ -22,6 +22,7 @@ from sfumato.spaces.schema import Schema
 
 __all__ = ["Identity", "scope"]
 
+UNSAID = {"good_for": "both"}  # parts of a specification, and what one means that does not name them
 SHOWN = 200  # characters of a part that a ledger's entry repeats; of longer ones it keeps the hash
 
 
@@ -117,6 +118,8 @@ def _brief(part: object) -> Any:
 
 def _change(name: str, before: object, after: object) -> str:
     said = _amounts if name == "spend" else _said
+    if before is None and name in UNSAID:
+        return f"{name} was {UNSAID[name]!r}, which names the stored release, now {said(after)}"
     return f"{name} was {said(before)}, now {said(after)}"
 
 

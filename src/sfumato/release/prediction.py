@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any
@@ -34,6 +34,7 @@ GOOD, POOR = 0.05, 0.15  # total variations that are small, and large
 CELLS, ENOUGH, UNUSED = 64, 200, 10  # cells of a column, its rows, and the part of the cells: none is advised below
 TELLING = 0.3  # the total variation up to which rows tell where a column's values lie
 COUNTED = 4.0  # standard deviations that a number of rows must have: else it is noise, and so is what is a share of it
+UNTOLD = 0.1  # of the rows in one cell of several values: where these lie is not known
 HEADINGS = ("of", "kind", "at most", "sample")
 NAMED = {"columns": "column", "measured": "measured pair", "others": "pair that was not measured"}
 
@@ -42,6 +43,11 @@ NAMED = {"columns": "column", "measured": "measured pair", "others": "pair that 
 class PredictedErrors(Shown, Framed):
     """For every column and pair, in at most 32 public groups of levels a column, a total variation (half the sum of all
     differences of shares) that it is predicted to stay within with probability `level`.
+
+    It is the error between those groups.  Inside a group values are spread as the cells of a column were counted, and
+    evenly inside a cell: nothing is measured there.  `groups` says how many groups of values a column was compared in,
+    `inside` which share of the rows lies in one cell of several values, at most: a condition that cuts that cell may be
+    off by as much besides, which `ask` counts.
 
     Predicted, not proven: errors of tables of one class are taken to be alike.  `samples` says the same another way:
     the rows are about as good for that table as a random sample of so many real rows would be.
@@ -54,6 +60,8 @@ class PredictedErrors(Shown, Framed):
     middles: dict[Names, float]  # errors that are as likely to be larger as smaller
     measured: frozenset[tuple[str, str]]
     triples: frozenset[Names] = frozenset()  # three columns at a time that were measured
+    groups: Mapping[str, int] = field(default_factory=dict)
+    inside: Mapping[str, float] = field(default_factory=dict)
 
     def within(self, names: Names) -> float:
         """The predicted bound of a column or a pair."""
@@ -64,7 +72,7 @@ class PredictedErrors(Shown, Framed):
         return "columns" if len(names) == 1 else "measured" if names in self.measured else "others"
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> Any:
-        """An Arrow table: columns (one or two), kind, most, sample; worst last.  It is of this object's own level."""
+        """An Arrow table: columns (one or two), kind, most, sample, groups, inside; worst last, of its own level."""
         import pyarrow as pa
 
         order = sorted(self.samples, key=self.within)
@@ -74,6 +82,8 @@ class PredictedErrors(Shown, Framed):
                 "kind": [self.kind(names) for names in order],
                 "most": [self.within(names) for names in order],
                 "sample": [self.samples[names] for names in order],
+                "groups": [math.prod(self.groups.get(name, COARSE) for name in names) for names in order],
+                "inside": [max(self.inside.get(name, 0.0) for name in names) for names in order],
             }
         )
 
@@ -89,6 +99,8 @@ class PredictedErrors(Shown, Framed):
         facts = {
             "read as": f"shares in {COARSE} groups, off by at most so much in total variation, at {self.level:.0%}; "
             "about as good as a random sample of so many rows",
+            "inside groups": "nothing is measured: values are spread as their cells were counted, and evenly in a cell"
+            + (f"; {told}" if (told := untold(self)) else ""),
             "rests on": "noisy measurements of these errors, and on errors of a class being alike: not proven",
         }
         if len(shown) < len(order):
@@ -96,21 +108,38 @@ class PredictedErrors(Shown, Framed):
         return Card("predicted errors", facts, HEADINGS, rows, (False, False, True, True), len(order) - len(shown))
 
 
+def untold(found: PredictedErrors) -> str:
+    """Which columns have many rows in one cell of several values, in words; nothing where none has."""
+    most = {name: share for name, share in found.inside.items() if share > UNTOLD}
+    if not most:
+        return ""
+    named = [f"{name} (up to {share:.0%} of the rows)" for name, share in sorted(most.items(), key=lambda one: -one[1])]
+    return (
+        f"many rows share one cell in {listed(named, NAMES)}: a condition that cuts it may be off by all of these; "
+        "declare the step that values have, or narrower bounds"
+    )
+
+
 def advice(found: PredictedErrors) -> dict[str, str]:
     """What the rows are good and bad at, and what not to ask of them, in words."""
     order = sorted(found.samples, key=found.within)
-    good = [names for names in order if found.within(names) <= GOOD]
+    known = [names for names in order if max(found.inside.get(name, 0.0) for name in names) <= UNTOLD]
+    good = [names for names in known if found.within(names) <= GOOD]
     poor = [names for names in reversed(order) if found.within(names) > POOR]
     unknown = "relations of three columns or more, and single rows: neither was measured"
     if found.triples:
         unknown = "relations of other three columns, of four or more, and single rows: none was measured"
     if good:
-        told = {"good for": f"shares of {_some(good)}: predicted within {GOOD:.0%} in total variation"}
+        told = {
+            "good for": f"shares of {_some(good)}: predicted within {GOOD:.0%} in total variation, between "
+            f"at most {COARSE} groups a column"
+        }
     else:
         told = {"good for": f"no column or pair is predicted to be within {GOOD:.0%} in total variation; spend more"}
     if poor:
         told["bad at"] = f"shares of {_some(poor)}: predicted to be off by up to {found.within(poor[0]):.0%}"
-    return {**told, "not for": unknown}
+    cells = {"inside cells": words} if (words := untold(found)) else {}
+    return {**told, **cells, "not for": unknown}
 
 
 def wasted(
@@ -152,10 +181,15 @@ def _some(tables: Sequence[Names]) -> str:
 
 
 def predicted(
-    columns: Sequence[Column], levels: Mapping[str, Levels], method: Mapping[str, Any], level: float
+    columns: Sequence[Column],
+    levels: Mapping[str, Levels],
+    method: Mapping[str, Any],
+    level: float,
+    cells: int | None = None,
 ) -> PredictedErrors:
     """The predictions for made rows, given as levels, from what was judged of them.
 
+    `cells`: how many groups of levels stand for cells where the levels themselves were not counted.
     Where the number of rows itself is mostly noise, nothing is known of shares, and anything may be.
     """
     total, judged = float(method["total"]), method["judged"]
@@ -189,7 +223,20 @@ def predicted(
         middles,
         frozenset(measured),
         frozenset(three_of(method)),
+        {column.name: min(COARSE, column.valued) for column in columns},
+        {column.name: _inside(levels[column.name], column, cells) for column in columns},
     )
+
+
+def _inside(levels: Levels, column: Column, cells: int | None) -> float:
+    """The largest share of rows in one cell of several values, of as many cells where not all levels were counted."""
+    if column.edges is None or not len(levels):
+        return 0.0
+    widths = column.widths()
+    owner = np.arange(column.valued) if cells is None else coarse(np.arange(column.valued), column)
+    held = np.bincount(owner, np.bincount(levels, minlength=column.size)[: column.valued])
+    several = np.bincount(owner, widths) > 1
+    return float(held[several].max(initial=0.0) / len(levels))
 
 
 def three_of(method: Mapping[str, Any]) -> list[Names]:

@@ -49,7 +49,8 @@ class SmallTable(TableRelease):
         question, beta = self.question, 1 - arguments.level(level)
         shares = question.shares(self.method["output"])
         columns: dict[str, Any] = {"query": question.labels(), "share": shares.tolist()}
-        best, size = self.mechanism.best, self.schema.size
+        best = self.mechanism.best
+        size = self.schema.size if question.query.condition is None else None  # how many rows meet one is not public
         if size is not None and best is not None:
             reach = best + self.mechanism.error(beta) / size
             most = float(question.matrix.max())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato import arguments
 from sfumato.answers.answer import failure_of
@@ -17,6 +19,7 @@ from sfumato.errors import SchemaError, UnsupportedQuery
 from sfumato.mechanisms.synthetic.cuts import CutSynthesis
 from sfumato.mechanisms.synthetic.joined import JoinedSynthesis
 from sfumato.mechanisms.synthetic.marginals.generation import shuffling
+from sfumato.mechanisms.synthetic.marginals.judging import COARSE
 from sfumato.mechanisms.synthetic.marginals.mechanism import MarginalSynthesis
 from sfumato.mechanisms.synthetic.marginals.rounds import Synthesis
 from sfumato.mechanisms.synthetic.numeric import NumericSynthesis
@@ -24,13 +27,15 @@ from sfumato.mechanisms.synthetic.persons.mechanism import PersonSynthesis
 from sfumato.mechanisms.synthetic.texts import TextSynthesis
 from sfumato.mechanisms.synthetic.workload.mechanism import WorkloadSynthesis
 from sfumato.privacy.claims import to_record
+from sfumato.privacy.guarantees import Guarantee
 from sfumato.queries.predicates import Predicate
 from sfumato.queries.query import Query
 from sfumato.queries.question import Source
 from sfumato.queries.rules import given_of
-from sfumato.queries.synthetic import Synthetic, SyntheticRows
+from sfumato.queries.synthetic import DEFAULT, UNSAID, Synthetic, SyntheticRows
 from sfumato.randomness import secure
 from sfumato.release.hidden import beyond, farther
+from sfumato.release.identity import Identity
 from sfumato.release.prediction import PredictedErrors, advice, predicted, stated, three_of, wasted
 from sfumato.release.relations import cells_found, relations, texts_found, unmet
 from sfumato.release.tables import TableRelease
@@ -83,6 +88,16 @@ class SyntheticTable(TableRelease):
 
     FORMAT: ClassVar[str] = "sfumato-synthetic/1"
 
+    @classmethod
+    def identity(cls, question: SyntheticRows, spend: Guarantee, chosen: Mapping[str, object]) -> Identity:
+        """What makes such a table the same again; where "both" measures counts alone, either word names it."""
+        asked = {**question.specification(), **chosen}
+        unsaid = {part: value for part, value in asked.items() if part != "good_for"}
+        other = unsaid if unsaid != asked else {**asked, "good_for": DEFAULT}  # the same in another word
+        before = (cls.specified(question, other, spend),) if question.counts_alone else ()
+        early = unsaid if question.good_for == DEFAULT else asked  # all tables of 0.2.0 were of counts alone
+        return Identity(cls.specified(question, asked, spend), (*before, cls.formerly(question, early, spend)))
+
     @property
     def _asked(self) -> SyntheticRows:
         """What was asked, bound to the schema again."""
@@ -92,7 +107,7 @@ class SyntheticTable(TableRelease):
         workload = tuple(Query.from_record(query) for query in self.method.get("workload", ()))
         columns, cuts = tuple(self.method["columns"]), tuple(sorted(self.method.get("cuts", {})))
         own, triples = (keep, owned, workload, cuts), self.method.get("triples", False)
-        details = Synthetic(columns, self.method["rows"], "both", weights, *own, triples)
+        details = Synthetic(columns, self.method["rows"], UNSAID, weights, *own, triples)
         return details.bind(Query(details), self.schema)
 
     @property
@@ -131,6 +146,11 @@ class SyntheticTable(TableRelease):
         if self._made_by not in MEASURE_MOMENTS or not self.method.get("moments", True):
             return []
         return [column.name for column in self.question.levels if column.ordered]
+
+    @property
+    def _groups(self) -> int | None:
+        """How many groups of levels were looked at where rows were moved away from the levels that were counted."""
+        return COARSE if self._together else None
 
     @property
     def _smooth(self) -> NumericSynthesis | JoinedSynthesis | None:
@@ -173,7 +193,7 @@ class SyntheticTable(TableRelease):
             )
         columns, indices = self.question.levels, self.question.indices(self.rows)
         levels = {column.name: column.levels(indices[column.name]) for column in columns}
-        return predicted(columns, levels, self.method, arguments.level(level))
+        return predicted(columns, levels, self.method, arguments.level(level), self._groups)
 
     def advice(self) -> dict[str, str]:
         """What to ask of the rows and what not: relations, predicted errors, where no row is, bounds that are wide."""
@@ -240,7 +260,24 @@ class SyntheticTable(TableRelease):
         rows, places = self.rows.select(question.columns), question.indices(self.rows)
         far = farther(question.levels, places, rows, found, np.random.default_rng(SEED))
         answer = asked(query, rows, question.rules, found, float(self.method["total"]), off, far)
+        answer = self._widened(answer, query, places)
         return bounded(answer, query, question, places, self.method)
+
+    def _widened(self, answer: FreeAnswer, query: Query, places: Mapping[str, npt.NDArray[np.int64]]) -> FreeAnswer:
+        """The answer with room for what may lie inside the cells that values were counted in."""
+        from sfumato.release.free_answers import answer_again
+        from sfumato.release.inside import find_moves
+
+        question, total = self.question, float(self.method["total"])
+        persons = None if question.identifier is None else self.rows[question.identifier].to_numpy()
+
+        def again(moved: Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.float64] | None:
+            made = question.read(Synthesis(dict(moved), persons=persons), self.mechanism).value
+            return answer_again(query, made.select(question.columns), question.rules, total)
+
+        scale = max(1, round(total)) / max(1, len(self.rows))
+        moves = find_moves(query, question, places, answer.keys, answer.estimates, scale, again, self._groups)
+        return answer if moves is None else replace(answer, below=moves[0], above=moves[1])
 
     def more(self, rows: int, given: str | Predicate | None = None, *, after: int = 0) -> pa.Table:
         """So many more rows like these, as an Arrow table: free, as they are drawn from what is public already.

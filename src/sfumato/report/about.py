@@ -24,6 +24,7 @@ class About:
     title: str | None = None
     note: str | None = None
     descriptions: Mapping[str, str] = field(default_factory=dict)  # by the names of releases
+    missing_lines: str | None = None  # how lines of a text file count that cannot be read
 
     @property
     def mark(self) -> str:

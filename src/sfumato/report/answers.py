@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sfumato.answers.answer import Columns
+from sfumato.answers.answer import NO_ANSWER, Columns
 from sfumato.answers.pivots import TOTAL, pivoted
 from sfumato.numeric import shown_down, shown_up
 from sfumato.privacy.guarantees import SYMBOLS, Guarantee
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 MOST_DECIMALS = 8
+EMPTY = "\N{EN DASH}"  # of an answer that holds no information
 FIRST = 10  # rows that are shown of a whole table
 MOST_CROSSED = 30  # rows that are shown of a cross table
 MOST_ACROSS = 9  # columns of a cross table
@@ -143,10 +144,10 @@ def _first_rows(rows: pa.Table) -> Answers:
 
 def written(value: object, digits: int) -> str:
     """A number with its digits, anything else (a date) as it is."""
-    return spaced(value, digits) if isinstance(value, int | float) else plain(value)
+    return EMPTY if value is None else spaced(value, digits) if isinstance(value, int | float) else plain(value)
 
 
-_PARTS = ("estimate", "low", "high", "rank", "item", "probability")
+_PARTS = ("estimate", "low", "high", "rank", "item", "probability", NO_ANSWER)
 
 
 def decimals(columns: Columns, step: float | None) -> int:
@@ -155,7 +156,7 @@ def decimals(columns: Columns, step: float | None) -> int:
         return _places(step) if step is not None else 0
     widths = [(high - low) / 2 for low, high in zip(columns["low"], columns["high"], strict=True)]
     narrow = min((width for width in widths if 0 < width < math.inf), default=1.0)
-    whole = all(value == int(value) for value in columns["estimate"] if math.isfinite(value))
+    whole = all(value == int(value) for value in columns["estimate"] if value is not None and math.isfinite(value))
     return 0 if whole else max(0, min(MOST_DECIMALS, 1 - math.floor(math.log10(narrow))))
 
 

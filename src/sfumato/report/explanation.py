@@ -85,8 +85,9 @@ class Explanation:
         if source.laboratory is not None:
             return ("Nothing was charged: this comes from a laboratory, and protects nobody.",)
         together = "" if source.batch is None else f", which paid for {source.batch} releases together"
+        charge = "It is charged to" if source.charge is None else f"Charge {source.charge} of"
         return (
-            f"Charge {source.charge} of the ledger of {source.dataset!r}{together}. All this is about one release; "
+            f"{charge} the ledger of {source.dataset!r}{together}. All this is about one release; "
             "promises of several add up, and the ledger keeps the sum within its budget: sfumato ledger show.",
         )
 

@@ -95,7 +95,7 @@ def _page(releases: Sequence[Published], ledger: LedgerLike, saving: str, files:
         budget=cost(terms.budget),
         beliefs=_beliefs(terms.budget, about.schema),
         versions=_paragraphs(_summed(version_words(entries, about.schema.version))),
-        declared=_declared(about.schema),
+        declared=_declared(about.schema, about.missing_lines),
         together=" ".join(_sentence(words) for words in together or [saving]),
         covers=COVERS,
         releases=joined(
@@ -131,7 +131,7 @@ def _section(number: int, release: Published, file: str | None, described: str |
     more = {
         "Certificate": _sentence(release.certificate.words()),
         "Mechanism": listed([str(part["type"]) for part in place.parts]) + ", chosen from public quantities only",
-        "Ledger": f"charge {place.charge}, {place.time}",
+        "Ledger": place.entry if place.charge is None else f"charge {place.charge}, {place.time}",
     }
     under, figure = _figure(release)
     return filled(
@@ -146,7 +146,7 @@ def _section(number: int, release: Published, file: str | None, described: str |
         facts=_listed(facts),
         more=_listed(more),
         file=Markup() if file is None else filled(FILE, href=quote(file), file=file),
-        head=place.head,
+        head=place.head or "known to the steward",
         table=_table(release),
     )
 
@@ -192,15 +192,16 @@ def _beliefs(budget: Guarantee, schema: Schema) -> Markup:
 
 DECLARED = """<h2>What was declared</h2>
 <p>The plan declares these facts beforehand; none of them is read off the data by Sfumato. {protects}</p>
-<details{opened}><summary>The columns ({count})</summary>
+{lines}<details{opened}><summary>The columns ({count})</summary>
 <table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"""
 
 
-def _declared(schema: Schema) -> Markup:
+def _declared(schema: Schema, missing_lines: str | None) -> Markup:
     rows = declared(schema)
+    lines = _paragraphs(None if missing_lines is None else f"{missing_lines[:1].upper()}{missing_lines[1:]}.")
     size = "" if schema.size is None else f" The declared number of rows or people is {schema.size:,}."
     return filled(
-        DECLARED, protects=f"Protected against is {schema.words()}.{size}", count=str(len(rows)),
+        DECLARED, lines=lines, protects=f"Protected against is {schema.words()}.{size}", count=str(len(rows)),
         opened=Markup(" open" if len(rows) <= SHORT else ""),
         head=joined(_cell("th", text, False) for text in DECLARED_HEADINGS),
         body=joined(filled("<tr>{row}</tr>", row=joined(_cell("td", text, False) for text in row)) for row in rows),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from sfumato.answers.answer import NO_ANSWER
 from sfumato.answers.estimates import Estimates
 from sfumato.answers.functions import Function, Functions
 from sfumato.errors import UnsupportedQuery
@@ -100,6 +102,7 @@ def _estimates(release: Release) -> Estimates:
 def _drawn(release: Release, level: float, draw: Drawing) -> Any:
     """A picture of the rows of a release, with what its error and cost are below."""
     columns, keys = _pictured(release, release.answer.table(level))
+    columns, empty = _told(columns)
     digits = decimals(columns, release.answer.step)
     rows = _rows(columns, keys)
     own = release.answer.shown(columns).get("estimate", ())
@@ -107,8 +110,20 @@ def _drawn(release: Release, level: float, draw: Drawing) -> Any:
         row["shown"] = written(value, digits) if "estimate" in row else plain(row["item"])
     bars = "low" in columns and not (keys and "item" in columns)
     note = [f"{level:.0%} error bars" if bars else release.accuracy(level), cost(release.guarantee)]
-    chart = draw(rows, keys, digits, note) if rows else marks.nothing("no key is held by enough units to be shown")
+    if empty:
+        note.append(f"{empty:,} without an answer at this spend" if rows else "no answer at this spend")
+    void = "no answer at this spend" if empty else "no key is held by enough units to be shown"
+    chart = draw(rows, keys, digits, note) if rows else marks.nothing(void)
     return styled(chart, release.name, " · ".join(note))
+
+
+def _told(columns: dict[str, list[Any]]) -> tuple[dict[str, list[Any]], int]:
+    """The rows whose answers hold information, and how many hold none: those have no place in a picture."""
+    empty = columns.get(NO_ANSWER)
+    if empty is None:
+        return columns, 0
+    kept = {name: list(itertools.compress(held, map(operator.not_, empty))) for name, held in columns.items()}
+    return {name: held for name, held in kept.items() if name != NO_ANSWER}, sum(empty)
 
 
 def _pictured(release: Release, columns: dict[str, list[Any]]) -> tuple[dict[str, list[Any]], list[str]]:

@@ -89,11 +89,21 @@ def previewed(seen: Preview, settled: Order, name: str | None) -> dict[str, Any]
         "release": settled.identity.digest,
         "cost": amount(settled.claim),
         "mechanism": seen.mechanism,
-        "error": {"half_width": seen.half_width, "words": seen.accuracy, "level": 0.95},
+        "error": {
+            "half_width": seen.half_width, "half_widths": _by_rows(seen.half_widths), "words": seen.accuracy,
+            "level": 0.95,
+        },
         "cells": cells(settled),
         "certificate": verdict(seen.certificate),
         "hint": seen.hint,
     })  # fmt: skip
+
+
+def _by_rows(half_widths: Mapping[int, float] | None) -> list[dict[str, float]] | None:
+    """Half-widths by how many rows count, the most first; none where the error does not depend on that."""
+    if half_widths is None:
+        return None
+    return [{"rows": rows, "half_width": most} for rows, most in half_widths.items()]
 
 
 def cells(settled: Order) -> int | None:
@@ -136,7 +146,7 @@ def _rows(columns: Mapping[str, list[Any]], keys: list[str], remarks: Sequence[s
     value = next((part for part in VALUES if part in columns), None)
     count = min(MOST_ROWS, max((len(column) for column in columns.values()), default=0))
     told = any(remarks)
-    others = [name for name in columns if name not in keys and name not in (value, "low", "high")]
+    others = [name for name in columns if name not in keys and name not in (value, "low", "high")]  # with `no_answer`
     return [
         {
             "keys": {name: columns[name][row] for name in keys},

@@ -42,9 +42,13 @@ def created(
     collecting: Collecting = NOTHING,
     this_machine: bool = False,
     hands: Hands | None = None,
+    must_open: bool = True,
+    open_metrics: bool = False,
 ) -> FastAPI:
     """The service of some plans; `secure` if browsers reach it by TLS alone, `playground` to try on invented data,
-    `this_machine` if nobody else reaches it, `hands` if others than its own threads release.
+    `this_machine` if nobody else reaches it, `hands` if others than its own threads release.  All datasets must open at
+    the start, unless it takes the place of a process that ended.  With `open_metrics` this machine needs no token for
+    its counts: not for where a proxy on it hands on requests of others.
 
     Without either it takes reports of what is collected, and does nothing else.
     """
@@ -53,7 +57,7 @@ def created(
     bodies = {f"/local/{named(file)}/batches": BATCH for file in files}
     if local is not None and not (plans or playground):
         return application(local, lambda app: _lasting(stack))
-    service = served(plans, hands)
+    service = served(plans, hands, must_open)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -76,7 +80,7 @@ def created(
         default_response_class=Plain,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.service, app.state.secure = service, secure
+    app.state.service, app.state.secure, app.state.open_metrics = service, secure, open_metrics
     register(app)
     for part in (entering, looking, asking, stewards, documented):
         app.include_router(part.routes())
@@ -94,7 +98,7 @@ async def _looking(desk: Desk) -> None:
     while True:
         await ticked(desk.plan.service.tick)
         with contextlib.suppress(Exception):  # it cannot be reached for a moment; the next look finds it
-            await anyio.to_thread.run_sync(desk.sight.look)
+            await anyio.to_thread.run_sync(desk.is_ready)
 
 
 @asynccontextmanager

@@ -16,12 +16,13 @@ import secrets
 import signal
 import sys
 import threading
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
-from sfumato.errors import LedgerError
+from sfumato.errors import LedgerError, SfumatoError
 from sfumato.plans import read_plan
 from sfumato.server.hands import AT_ONCE, Here, Reply, desks_of
 from sfumato.server.models import ReleaseAsk
@@ -33,6 +34,7 @@ BEHIND = 5  # steps of niceness
 LONGEST = 1 << 28  # bytes of a line: whole tables are answers too
 TRIES = 4  # processes that may die over one request
 PAUSE = 0.5  # seconds between two of them
+FAREWELL = 2.0  # seconds in which a process ends that says nothing more
 PATIENCE = 20.0  # seconds that what runs has when nobody waits for it any more
 
 
@@ -48,6 +50,7 @@ class Aside:
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._number, self._over = 0, False
         self._process: asyncio.Future[Process] | None = None
+        self._line, self._since = "", 0.0  # what was said last of its ends, and when
 
     async def start(self) -> None:
         """Begin; the process is ready a moment later, and what is asked meanwhile waits for it."""
@@ -105,12 +108,18 @@ class Aside:
             assert self._process is not None
             assert process.stdout is not None
             self._process.set_result(process)
+            reason = ""
             with contextlib.suppress(ValueError, ConnectionError):
                 async for line in process.stdout:
                     said = json.loads(line)
+                    if "ended" in said:
+                        reason = said["ended"]
+                        continue
                     answer = self._waiting.pop(said.pop("number"), None)
                     if answer is not None and not answer.done():
                         answer.set_result(Reply(**said))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), FAREWELL)
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
@@ -120,7 +129,21 @@ class Aside:
                 if not answer.done():
                     answer.set_exception(Gone())
             if not self._over:
+                self._tell(process.returncode, reason)
                 await asyncio.sleep(PAUSE)
+
+    def _tell(self, code: int | None, reason: str) -> None:
+        """Say to whoever runs the service that the process ended, the same at most once a minute.
+
+        What it printed itself is not handed on: it may hold data.
+        """
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+        line = f"sfumato: the process that releases ended {how}{reason and ', '}{reason}; it is started again"
+        now = time.monotonic()
+        if line != self._line or now - self._since > 60.0:
+            self._line, self._since = line, now
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
 
 def main() -> None:
@@ -131,7 +154,7 @@ def main() -> None:
         os.nice(BEHIND)
     said = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else is printed is no answer, and nowhere to be seen
-    here = Here(desks_of([read_plan(path) for path in json.loads(os.environ[CONFIGURED])["plans"]]))
+    here = _begun(said)
     here.begin()
     lock, pool = threading.Lock(), ThreadPoolExecutor(AT_ONCE)
     for line in sys.stdin.buffer:
@@ -141,6 +164,18 @@ def main() -> None:
     end.start()
     pool.shutdown()
     here.end(PATIENCE)
+
+
+def _begun(said: IO[bytes]) -> Here:
+    """What answers; where it cannot begin, the reason is handed on, as far as it cannot hold data."""
+    try:
+        plans = [read_plan(path) for path in json.loads(os.environ[CONFIGURED])["plans"]]
+        return Here(desks_of(plans, must_open=False))
+    except Exception as error:
+        told = f": {error}" if isinstance(error, SfumatoError) else ""
+        said.write(json.dumps({"ended": f"{type(error).__name__}{told}"}).encode("ascii") + b"\n")
+        said.flush()
+        raise SystemExit(1) from None
 
 
 def _answer(here: Here, asked: dict[str, Any], said: IO[bytes], lock: threading.Lock) -> None:

@@ -9,15 +9,17 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sfumato.errors import BudgetExceeded, LedgerError, ParameterError
+from sfumato.engines import Table
+from sfumato.errors import BudgetExceeded, LedgerError, ParameterError, SfumatoError
 from sfumato.ledger import LedgerLike, rules
 from sfumato.ledger.accounts import Allowance
 from sfumato.ledger.entries import label
 from sfumato.ledger.names import plain_name
+from sfumato.ledger.pool import Unreachable
 from sfumato.ledger.rules import History
 from sfumato.plans import Plan
 from sfumato.plans.outlook import opened, opened_table
@@ -32,16 +34,19 @@ from sfumato.server.asking import Reading, Settled
 from sfumato.server.fitting import Held, too_much
 from sfumato.server.index import Index, Line
 from sfumato.server.keeping import Kept
+from sfumato.server.logins import Logins
 from sfumato.server.models import Ask, ReleaseAsk
 from sfumato.server.paid import Paid, Sought
 from sfumato.server.roster import Roster
 from sfumato.server.sight import Sight
 from sfumato.server.statuses import Refused
-from sfumato.server.store import opened_store
+from sfumato.server.store import Store, opened_store
+from sfumato.server.ticks import round_to_tick
 from sfumato.session import Session
 
 __all__ = ["Begun", "Desk"]
 
+PATIENCE = 20.0  # seconds that one thread waits for another that opens the same dataset
 LOST = (
     "this request was charged, and its answer was lost before it was stored, as where a process is killed; the charge "
     "stands.  Ask again with a new request id, which is charged again"
@@ -50,6 +55,12 @@ LOST = (
 PARTLY = (
     "a part of this statement was charged and stored, and for the rest too little was left by then; what is stored "
     "costs nothing when it is asked for again"
+)
+
+
+OVERTAKEN = (
+    "too little is left for this by now, since something was charged after the last tick; nothing was charged for "
+    "this.  Look at the budget, and ask for less"
 )
 
 
@@ -62,21 +73,91 @@ class Begun:
     again: bool  # whether it was written down before
 
 
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """What a dataset keeps, and where."""
+
+    table: Table
+    ledger: LedgerLike
+    store: Store
+    roster: Roster
+    logins: Logins
+    index: Index
+    sight: Sight
+
+    @classmethod
+    def open(cls, plan: Plan) -> _Places:
+        """Open everything; whatever is wrong with a plan is found here."""
+        table = opened_table(plan)
+        ledger, store = opened(plan, table).ledger, opened_store(plan)
+        roster = Roster(store, plan.schema.dataset)
+        logins = Logins(store, roster, plan.schema.dataset)
+        return cls(table, ledger, store, roster, logins, Index(ledger).refresh(), Sight(ledger, plan.service.tick))
+
+
 class Desk:
-    """What the service knows of one dataset."""
+    """What the service knows of one dataset.
+
+    It is opened when it is first used.  Where its ledger cannot be reached, each use says so and tries anew, and other
+    datasets go on.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.dataset = plan, plan.schema.dataset
-        self._table = opened_table(plan)
-        self.ledger = opened(plan, self._table).ledger
-        self.store = opened_store(plan)
-        self.roster = Roster(self.store, self.dataset)
-        self.index = Index(self.ledger).refresh()
-        self.sight = Sight(self.ledger, plan.service.tick)
+        self._opened: _Places | None = None
         self._reading, self._paid = Reading(plan), Paid(self.publication)
         self._sessions: dict[str, Session] = {}
-        self._making = threading.Lock()
+        self._making, self._opening = threading.Lock(), threading.Lock()
         self._answers: Kept[dict[str, Any]] = Kept(500)
+
+    def open(self) -> _Places:
+        """Return what the dataset keeps, opened now if it was not before."""
+        if self._opened is None:
+            if not self._opening.acquire(timeout=PATIENCE):  # another thread waits for a server that is silent
+                raise Unreachable(f"dataset {self.dataset!r} is not ready; try again")
+            try:
+                self._opened = self._opened or _Places.open(self.plan)
+            finally:
+                self._opening.release()
+        return self._opened
+
+    @property
+    def ledger(self) -> LedgerLike:
+        """The ledger that pays."""
+        return self.open().ledger
+
+    @property
+    def store(self) -> Store:
+        """What is kept beside the ledger."""
+        return self.open().store
+
+    @property
+    def roster(self) -> Roster:
+        """Who may ask."""
+        return self.open().roster
+
+    @property
+    def logins(self) -> Logins:
+        """The sessions of browsers."""
+        return self.open().logins
+
+    @property
+    def index(self) -> Index:
+        """The ledger by digest, as it is now: for charging, never for showing."""
+        return self.open().index
+
+    @property
+    def sight(self) -> Sight:
+        """The ledger as it is shown."""
+        return self.open().sight
+
+    def is_ready(self) -> bool:
+        """Whether the ledger could be read at the last tick."""
+        try:
+            self.sight.look()
+        except SfumatoError:
+            return False
+        return True
 
     def described(self) -> dict[str, Any]:
         """What is public about the dataset."""
@@ -84,7 +165,7 @@ class Desk:
         declared = {**record["columns"], **record.get("derived", {})}
         return {
             "dataset": self.dataset, "protects": schema.words(), "unit": schema.unit.words(),
-            "persons": record["unit"] != "row",
+            "persons": record["unit"] is not None,
             "adjacency": schema.adjacency.name, "size": schema.size, "version": schema.version,
             "columns": [
                 answers.plain({"name": name, **parts, "words": repr(schema.space(name))})
@@ -108,14 +189,13 @@ class Desk:
             if analyst.name not in self._sessions:
                 behalf = self.ledger.on_behalf(analyst.name, analyst.budget)
                 self._sessions[analyst.name] = Session(
-                    self._table, budget=self.plan.budget, ledger=behalf, allow=self.plan.allow
+                    self.open().table, budget=self.plan.budget, ledger=behalf, allow=self.plan.allow
                 )
             return self._sessions[analyst.name]
 
-    def budgets(self, analyst: Analyst, index: Index | None = None) -> dict[str, Any]:
-        """Both budgets, with what is spent and left; as they are seen, unless another state of the ledger is given."""
-        seen = self.sight.look() if index is None else index
-        return answers.budgets(self.plan.budget, analyst.budget, self._histories(analyst, seen))
+    def budgets(self, analyst: Analyst) -> dict[str, Any]:
+        """Both budgets, with what is spent and left as of the last tick."""
+        return answers.budgets(self.plan.budget, analyst.budget, self._histories(analyst, self.sight.look()))
 
     def _histories(self, analyst: Analyst, index: Index) -> Sequence[History]:
         """What admits a charge of an analyst, with what was spent: their own first, if they have one."""
@@ -212,20 +292,15 @@ class Desk:
                 self._must_not_be_lost(analyst, one, begun)
         self.must_fit(analyst, due)
         if len(due) > 1 and not own.admits(*(one.order.claim for one in due)):
-            raise BudgetExceeded("the questions of this statement do not fit the budget together; nothing was charged")
+            raise BudgetExceeded(OVERTAKEN)
         made: list[dict[str, Any]] = []
         for one in asked:
             try:
                 made.append(self._answered(analyst, one, ask, before))
-            except BudgetExceeded:
-                if any(each["charged"] is not None for each in made):  # others were faster between two parts
-                    raise BudgetExceeded(PARTLY) from None
-                raise
-        return {
-            **made[0],
-            "left": self.budgets(analyst, self.index),  # as the last answer found it
-            "releases": made if len(made) > 1 else [],
-        }
+            except BudgetExceeded:  # others were faster since the tick; what they left is told on the next one
+                partly = any(each["charged"] is not None for each in made)
+                raise BudgetExceeded(PARTLY if partly else OVERTAKEN) from None
+        return {**made[0], "releases": made if len(made) > 1 else []}
 
     def must_fit(self, analyst: Analyst, asked: Sequence[Settled]) -> None:
         """Refuse what does not fit by what may be seen; what others spent since is found by the charge."""
@@ -257,10 +332,11 @@ class Desk:
         before()
         known = len(self.index.lines)
         publication = self._asking(analyst).fulfill(one.order)
-        paid = self.index.refresh().lines[publication.provenance.charge]
+        place = publication.provenance
+        assert place.charge is not None
+        paid, digest = self.index.refresh().lines[place.charge], place.digest
         charged = paid.sequence >= known and paid.account == analyst.name
-        digest = publication.provenance.digest
-        shown = self._answers.get(f"{digest} {level}", lambda: answers.answer(publication, digest, level))
+        shown = self._answers.get(f"{digest} {level}", lambda: answers.answer(self._served(publication), digest, level))
         cost = answers.amount(one.order.claim) if charged else None
         return _with(one, {**shown, "name": name, "charged": cost})
 
@@ -271,11 +347,19 @@ class Desk:
         )
 
     def publication(self, line: Line) -> Published:
-        """A stored release as it was published."""
+        """A stored release as analysts get it."""
         stored = self.ledger.find(line.name, line.digest)
         if stored is None:
             raise LedgerError(f"release {line.name!r} is not stored")
-        return read(stored.content)
+        return self._served(read(stored.content))
+
+    def _served(self, publication: Published) -> Published:
+        """Withhold from a release what tells when it was charged within a tick: numbers of the ledger count all else
+        that was charged and stored meanwhile.
+        """
+        place = publication.provenance
+        shown = place.withhold_entry(round_to_tick(place.time, self.plan.service.tick))
+        return replace(publication, provenance=shown)
 
     def stored(self, digest: str) -> Line:
         """A stored release by its digest, whoever asked for it."""
@@ -317,8 +401,9 @@ class Desk:
             for digest in json.loads(digests):
                 line = index.stored((digest,))
                 if line is not None and digest not in shown and digest not in hidden:
-                    shown[digest] = self._line(line, json.loads(name), time, analyst)
-        return list(shown.values())
+                    seen = round_to_tick(time, self.plan.service.tick)
+                    shown[digest] = self._line(line, json.loads(name), seen, analyst)
+        return sorted(shown.values(), key=lambda one: (one["time"], one["release"]), reverse=True)
 
     def _line(self, line: Line, name: str | None, time: str, asker: Analyst | None) -> dict[str, Any]:
         """A stored release; to an analyst what somebody else paid for is free, and nobody is named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,8 @@ from typing import Any, Protocol
 
 import anyio.to_thread
 
-from sfumato.errors import SchemaError
+from sfumato.errors import LedgerError, SchemaError
+from sfumato.ledger.server import CONNECTED
 from sfumato.plans import Plan
 from sfumato.release.archive import PUBLICATIONS
 from sfumato.server.desk import Desk
@@ -105,8 +107,11 @@ class Here:
             return Reply.to(error)
 
 
-def desks_of(plans: Sequence[Plan]) -> dict[str, Desk]:
-    """The datasets of some plans; whatever is wrong with one is found here."""
+def desks_of(plans: Sequence[Plan], must_open: bool = True) -> dict[str, Desk]:
+    """The datasets of some plans; whatever is wrong with one is found here, if all must open.
+
+    A process that takes another's place opens what it can: a ledger that is away takes no other dataset with it.
+    """
     names = [plan.schema.dataset for plan in plans]
     if len(set(names)) < len(names):
         raise SchemaError("two plans are about one dataset; serve each dataset once")
@@ -114,7 +119,14 @@ def desks_of(plans: Sequence[Plan]) -> dict[str, Desk]:
         if not plan.service.analysts:
             raise SchemaError(f"{plan.path}: nobody may ask; add [analysts.NAME] with a budget for each who may")
     _load_ahead()
-    return {plan.schema.dataset: Desk(plan) for plan in plans}
+    said = [plan.service.connections for plan in plans if plan.service.connections is not None]
+    if said:
+        CONNECTED.set_bound(min(said))
+    desks = {plan.schema.dataset: Desk(plan) for plan in plans}
+    for desk in desks.values():
+        with contextlib.nullcontext() if must_open else contextlib.suppress(LedgerError):
+            desk.open()
+    return desks
 
 
 def _load_ahead() -> None:

@@ -61,7 +61,7 @@ class ReleaseAsk(Ask):
 
 
 class Login(Sent):
-    """A token, for a cookie."""
+    """A token, for a session."""
 
     token: Annotated[str, Field(max_length=200)]
 
@@ -135,10 +135,18 @@ class Budgets(BaseModel):
     analyst: Account | None
 
 
+class WidthByRows(BaseModel):
+    """An error to expect if so many rows count."""
+
+    rows: int
+    half_width: float | None
+
+
 class Stated(BaseModel):
-    """An error to expect."""
+    """An error to expect; by numbers of rows where it depends on how many a condition or a group selects."""
 
     half_width: float | None
+    half_widths: list[WidthByRows] | None = None
     words: str
     level: float
 
@@ -292,7 +300,8 @@ class Done(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service can answer."""
+    """Whether the service can answer; `away` are the datasets that it cannot answer for now."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "degraded"]
     datasets: int
+    away: list[str]

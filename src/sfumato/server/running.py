@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, UnsupportedQuery
+from sfumato.ledger.server import CONNECTED
 from sfumato.plans import read_plan
 from sfumato.server.local.terms import NOTHING, Collecting
 from sfumato.server.places import is_loopback
@@ -37,6 +38,7 @@ class Running:
     proxy: str | None = None  # the address of what stands in front, and does TLS
     playground: bool = False
     collecting: Collecting = NOTHING
+    open_metrics: bool = False  # whether this machine needs no token for /metrics
 
     def __post_init__(self) -> None:
         if not (self.plans or self.playground or self.collecting.files):
@@ -72,17 +74,18 @@ def application() -> FastAPI:
     from sfumato.server.pages import warmed
 
     warmed()
-    return _made(json.loads(os.environ[CONFIGURED]))
+    return _made(json.loads(os.environ[CONFIGURED]), must_open=False)  # `run` has opened all once
 
 
-def _made(said: dict[str, Any]) -> FastAPI:
+def _made(said: dict[str, Any], must_open: bool = True) -> FastAPI:
     from sfumato.server.app import created
     from sfumato.server.aside import Aside
 
     plans = [read_plan(path) for path in said["plans"]]
     collecting = Collecting(**said["collecting"])
-    parts = {name: said[name] for name in ("secure", "playground", "this_machine")}
-    return created(plans, collecting=collecting, hands=Aside(said["plans"]) if plans else None, **parts)
+    parts = {name: said[name] for name in ("secure", "playground", "this_machine", "open_metrics")}
+    hands = Aside(said["plans"]) if plans else None
+    return created(plans, collecting=collecting, hands=hands, must_open=must_open, **parts)
 
 
 def run(running: Running, started: Callable[[str], None] = lambda url: None) -> None:
@@ -92,7 +95,7 @@ def run(running: Running, started: Callable[[str], None] = lambda url: None) -> 
     from sfumato.server.pages import warmed
 
     said = {"plans": running.plans, "secure": running.secure, "playground": running.playground,
-            "this_machine": is_loopback(running.host) and not running.secure,
+            "this_machine": is_loopback(running.host) and not running.secure, "open_metrics": running.open_metrics,
             "collecting": asdict(running.collecting)}  # fmt: skip
     app = _made(said)
     listening = bound((running.host, running.port), running.workers)
@@ -101,6 +104,8 @@ def run(running: Running, started: Callable[[str], None] = lambda url: None) -> 
     os.environ[CONFIGURED] = json.dumps(said)
     for library in ALONE:  # of each process that is started; several would wait for each other
         os.environ.setdefault(library, "1")
+    if running.workers > 1:
+        CONNECTED.close_idle()  # the processes have their own
     server = server_of(app if running.workers == 1 else named, certificate, running.proxy, running.workers)
     host, port = listening[0].getsockname()[:2]
     if running.workers == 1:

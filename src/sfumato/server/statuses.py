@@ -27,8 +27,9 @@ from sfumato.errors import (
     SfumatoError,
     UnsupportedQuery,
 )
+from sfumato.ledger.pool import Unreachable
 
-__all__ = ["STATUSES", "Plain", "Refused", "described", "problem", "register", "shown"]
+__all__ = ["SOON", "STATUSES", "Plain", "Refused", "described", "problem", "register", "shown"]
 
 # Each type of error that the package raises on purpose; a test finds those that are missing.
 STATUSES: dict[type[SfumatoError], int] = {
@@ -43,6 +44,8 @@ STATUSES: dict[type[SfumatoError], int] = {
     BoundBroken: 500,
     SfumatoError: 500,
 }
+SOON = {"Retry-After": "2"}  # where a ledger cannot be reached for a moment
+HEADERS: dict[type[Exception], dict[str, str]] = {Unreachable: SOON}
 GENERIC = {
     500: "the service failed, and the cause is withheld, since it may hold data; tell its steward when this was",
     503: (
@@ -82,7 +85,7 @@ def shown(error: Exception) -> tuple[int, str, str]:
 def described(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     """The status, the body and the headers of the answer to an error."""
     status, name, message = shown(error)
-    headers = error.headers if isinstance(error, Refused) else {}
+    headers = error.headers if isinstance(error, Refused) else HEADERS.get(type(error), {})
     if status == 401:
         headers = {**headers, "WWW-Authenticate": "Bearer"}
     return status, {"error": name, "message": message}, headers

@@ -1,4 +1,4 @@
-"""What the service keeps beside the ledger: tokens, what was asked by whom, and jobs; a file, or tables of a server.
+"""What the service keeps beside the ledger: tokens, sessions, what was asked, and jobs; a file, or tables of a server.
 
 Nothing here pays for anything or is an answer: the ledger holds both.  One statement set serves both kinds of place.
 """
@@ -21,23 +21,33 @@ Value = str | int | float | None
 Row = tuple[Any, ...]
 
 TABLES = (
-    """CREATE TABLE {0}tokens (
+    """CREATE TABLE IF NOT EXISTS {0}tokens (
   dataset TEXT NOT NULL, hash TEXT NOT NULL, analyst TEXT NOT NULL, created TEXT NOT NULL, expires TEXT, revoked TEXT,
   PRIMARY KEY (dataset, hash)
 )""",
-    """CREATE TABLE {0}asked (
+    """CREATE TABLE IF NOT EXISTS {0}asked (
   dataset TEXT NOT NULL, analyst TEXT NOT NULL, request TEXT NOT NULL, body TEXT NOT NULL, digests TEXT NOT NULL,
   names TEXT NOT NULL, time TEXT NOT NULL, sequence BIGINT NOT NULL,
   PRIMARY KEY (dataset, analyst, request)
 )""",
-    """CREATE TABLE {0}jobs (
+    """CREATE TABLE IF NOT EXISTS {0}jobs (
   dataset TEXT NOT NULL, id TEXT NOT NULL, analyst TEXT NOT NULL, request TEXT NOT NULL, body TEXT NOT NULL,
   state TEXT NOT NULL, stage TEXT NOT NULL, progress DOUBLE PRECISION NOT NULL, digests TEXT NOT NULL,
   problem TEXT, canceled INTEGER NOT NULL, created DOUBLE PRECISION NOT NULL, begun DOUBLE PRECISION,
   touched DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION,
   PRIMARY KEY (dataset, id)
 )""",
+    """CREATE TABLE IF NOT EXISTS {0}sessions (
+  dataset TEXT NOT NULL, hash TEXT NOT NULL, token TEXT NOT NULL, begun DOUBLE PRECISION NOT NULL,
+  touched DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION,
+  PRIMARY KEY (dataset, hash)
+)""",
+    """CREATE TABLE IF NOT EXISTS {0}given (
+  dataset TEXT NOT NULL, hash TEXT NOT NULL, plans TEXT NOT NULL,
+  PRIMARY KEY (dataset, hash)
+)""",
 )
+LATEST = "given"  # the table that was added last: where it is missing, an earlier version made the place
 
 SERVICE = DatabaseKind(
     noun="service file",
@@ -69,6 +79,9 @@ class FileStore:
         self.path = path
         if not path.exists():
             SERVICE.create(path, 1, _fill)
+        elif not self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (LATEST,)):
+            with SERVICE.writing(path) as connection:
+                _fill(connection)
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> list[Row]:
         """What a query finds."""
@@ -92,7 +105,7 @@ class ServerStore:
     def __init__(self, address: str) -> None:
         self._server = Server(address)
         with self._server.transaction("service") as con:
-            (made,) = con.execute("SELECT to_regclass('sfumato.jobs') IS NOT NULL").fetchone() or (False,)
+            (made,) = con.execute(f"SELECT to_regclass('sfumato.{LATEST}') IS NOT NULL").fetchone() or (False,)
             for statement in () if made else ("CREATE SCHEMA IF NOT EXISTS sfumato", *TABLES):
                 con.execute(statement.format("sfumato."))
 

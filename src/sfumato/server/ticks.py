@@ -9,16 +9,40 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from datetime import UTC, datetime
+from fractions import Fraction
 
-__all__ = ["ladder", "seen_to_end", "ticked"]
+__all__ = ["count_ticks", "ladder", "round_to_tick", "seen_to_end", "ticked"]
 
 GROWTH = 1.25
 
 
 async def ticked(tick: float) -> None:
     """Wait for the next multiple of the tick on the clock."""
-    now = time.time()
-    await asyncio.sleep(max(0.0, _next(now, tick) - now))
+    until = _next(time.time(), tick)
+    while (now := time.time()) < until:  # a sleep may end a moment early
+        await asyncio.sleep(until - now)
+
+
+def count_ticks(tick: float) -> int:
+    """Return how many ticks the clock has counted: a view of the ledger belongs to one such number."""
+    return math.floor(time.time() / tick)
+
+
+def round_to_tick(moment: str, tick: float) -> str:
+    """Return the time of the tick that follows a moment, which was written down in whole seconds.
+
+    A second may lie in two ticks where these are no whole seconds.  Then the next multiple of the tick that is a whole
+    second stands for both.
+
+    >>> [round_to_tick(f"2026-01-01T00:00:{second}+00:00", 12.0)[14:19] for second in ("00", "11", "12")]
+    ['00:12', '00:12', '00:24']
+    >>> [round_to_tick(f"2026-01-01T00:00:{second}+00:00", 1.5)[14:19] for second in ("00", "02", "03")]
+    ['00:03', '00:03', '00:06']
+    """
+    seconds = Fraction(str(tick)).numerator  # of the least multiple of the tick that is a whole number of them
+    stamp = math.floor(datetime.fromisoformat(moment).timestamp())
+    return datetime.fromtimestamp((stamp // seconds + 1) * seconds, UTC).isoformat(timespec="seconds")
 
 
 def _next(moment: float, tick: float) -> float:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,9 +24,14 @@ from sfumato.spaces.scalars import moment
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["DAY", "FIRST", "LAST", "PART_OF_DAY", "Dates", "civil", "day_in", "day_number"]
+__all__ = [
+    "DAY", "FIRST", "LAST", "PART_OF_DAY", "Dates", "civil", "day_in", "day_number", "keep_text", "must_exist",
+    "reread_days",
+]  # fmt: skip
 
 DAY = r"[ \t]*([0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(?:[T ][\s\S]*)?"  # a text that names a day
+ZONE = r"(?: ?(?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?))?"
+TIME = rf"[T ][ \t]*(?:(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{{1,9}})?)?{ZONE})?[ \t]*"
 Days = Any  # a number, or a column of them
 EPOCH = datetime.date(1970, 1, 1)
 FIRST, LAST = -719_162, 2_932_896  # the days 0001-01-01 and 9999-12-31, which shown and published dates stay in
@@ -35,7 +43,8 @@ class Dates(Integers):
 
     Coercion: dates and times take their day, that of UTC where they have a zone; texts must begin `YYYY-MM-DD` (a day
     that its month lacks counts into the next month); earlier and later days clip; all else is missing, and so are the
-    days in `na`.  Answers are dates, the days that numbers lie in.
+    days in `na`.  Bounds, codes and constants are public: a day that its month lacks is refused there.  Answers are
+    dates, the days that numbers lie in.
 
     >>> joined = Dates("2020-01-01", "2020-12-31")
     >>> joined, joined.coerce("2020-02-30"), joined.coerce("1999-01-01"), joined.coerce("soon")
@@ -55,11 +64,14 @@ class Dates(Integers):
             number = day_in(bound)
             if number is None:
                 raise ParameterError(f"{name} must be a date such as '2020-01-31', got {bound!r}")
+            must_exist(name, bound)
             object.__setattr__(self, name, number)
         if not isinstance(self.na, str):
-            named = [
-                day.isoformat() if isinstance(day, datetime.date) else day for day in arguments.several("na", self.na)
-            ]
+            given = arguments.several("na", self.na)
+            named = [day.isoformat() if isinstance(day, datetime.date) else day for day in given]
+            named = [keep_text(code) if isinstance(code, str) else code for code in named]
+            for code in named:
+                must_exist("each of na", code)
             object.__setattr__(self, "na", tuple(named))
         Integers.__post_init__(self)
 
@@ -83,6 +95,7 @@ class Dates(Integers):
         if number is None:
             way = "; a year is compared as year(column)" if bare else ""
             raise ParameterError(f"a date is compared with a date such as '2020-01-31', not with {constant!r:.60}{way}")
+        must_exist("a date in a question", constant)
         return number
 
     @property
@@ -244,6 +257,53 @@ def day_in(value: object) -> int | None:
     if isinstance(value, str) and re.fullmatch(DAY, value):
         text = value.lstrip(" \t")
         return int(day_number(int(text[:4]), int(text[5:7]), int(text[8:10])))
+    return None
+
+
+class _RolledDay(str):
+    """A public text of a stored release whose month lacks its day: it keeps the meaning that it was charged with."""
+
+    __slots__ = ()
+
+
+_REREADING: ContextVar[bool] = ContextVar("rereading", default=False)
+
+
+@contextmanager
+def reread_days() -> Iterator[None]:
+    """Read what was stored: there a day that its month lacks counts into the next month, as it did when it was paid."""
+    token = _REREADING.set(True)
+    try:
+        yield
+    finally:
+        _REREADING.reset(token)
+
+
+def keep_text(text: str) -> str:
+    """Return a plain text, marked where a stored release holds it as a day that its month lacks."""
+    return _RolledDay(text) if isinstance(text, _RolledDay) or (_REREADING.get() and _mistake(text)) else str(text)
+
+
+def must_exist(name: str, value: object) -> None:
+    """Refuse a public text that begins like a date, and names no day of the calendar or no time of day."""
+    wrong = None if isinstance(value, _RolledDay) or not isinstance(value, str) else _mistake(value)
+    if wrong is not None:
+        raise ParameterError(f"{name} must be a day of the calendar such as '2020-01-31', got {value!r:.60}: {wrong}")
+
+
+def _mistake(text: str) -> str | None:
+    """Why a text that begins like a date names no moment; None where it does, or is no date at all."""
+    if re.fullmatch(DAY, text) is None:
+        return None
+    plain = text.lstrip(" \t")
+    year, month, day = int(plain[:4]), int(plain[5:7]), int(plain[8:10])
+    if year < 1:
+        return "years begin with 0001"
+    last = calendar.monthrange(year, month)[1]
+    if day > last:
+        return f"that month has {last} days"
+    if plain[10:] and re.fullmatch(TIME, plain[10:]) is None:
+        return "what follows the day is no time such as 13:45"
     return None
 
 

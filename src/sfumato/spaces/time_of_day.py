@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sfumato import arguments
 from sfumato.errors import ParameterError
 from sfumato.spaces import codes
+from sfumato.spaces.dates import keep_text, must_exist
 from sfumato.spaces.forms import Label, Numbers, Spelling
 from sfumato.spaces.interval import Integers, OnLattice
 from sfumato.spaces.lattice import Lattice
@@ -108,6 +109,7 @@ class TimeOfDay(OnLattice):
                 "a time of day is a text such as '13:45', or a number of seconds since midnight, below those of a day, "
                 f"not {constant!r:.60}"
             )
+        must_exist("the day of a time", constant)
         return float(self._floored(found))
 
     def coerce(self, value: object) -> datetime.time | None:
@@ -228,7 +230,7 @@ def _seconds(time: datetime.time) -> float:
 
 
 def _named(code: object) -> Any:
-    return code.isoformat() if isinstance(code, datetime.time) else code
+    return code.isoformat() if isinstance(code, datetime.time) else keep_text(code) if isinstance(code, str) else code
 
 
 def _text(seconds: float) -> str:

@@ -353,7 +353,7 @@ def test_more_rows_and_budget_ask_for_more_quantiles():
 
 def test_a_plan_and_its_record_hold_cuts():
     asked = sf.Query.from_record({"query": "synthetic", "cuts": ["year"], "columns": ["year", "team"]})
-    assert asked == sf.synthetic(["year", "team"], cuts=["year"])
+    assert asked == sf.synthetic(["year", "team"], cuts=["year"], good_for="both")
     assert sf.Query.from_record(asked.to_record()) == asked
     assert isinstance(bind(asked, sf.Schema(SPACES)), SyntheticRows)
 

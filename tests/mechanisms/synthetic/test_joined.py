@@ -119,7 +119,7 @@ def _third(design):
 @given(st.fractions(Fraction(1, 1000), 1), st.integers(1, 10**6), st.sampled_from(TARGETS), st.booleans())
 def test_parts_add_up_to_the_target_whatever_the_number_of_rows_turns_out_to_be(share, size, target, public):
     known = {"adjacency": sf.Replace(), "size": size} if public else {"adjacency": sf.AddRemove()}
-    question = bind(sf.synthetic(), sf.Schema(SPACES, **known))
+    question = bind(sf.synthetic(good_for="both"), sf.Schema(SPACES, **known))
     mechanism = JoinedSynthesis.calibrate(question, target, share)
     whole = module._whole(question, target)
     plan = module._plan(question, target, share, size).guarantee()
@@ -142,7 +142,9 @@ def test_what_a_table_should_be_good_for_decides_what_is_measured():
         assert seen.mechanism == ("marginal-synthesis" if good_for == "marginals" else "joined-synthesis")
         assert ("averages of smooth functions" in str(seen)) == (good_for != "marginals")
         assert ("counts of a column" in str(seen)) == (good_for != "smooth")
-    drowned = preview(sf.synthetic(), sf.Schema(SPACES, size=60), spend=sf.Pure(1.0))  # counts would tell nothing
+    drowned = preview(
+        sf.synthetic(good_for="both"), sf.Schema(SPACES, size=60), spend=sf.Pure(1.0)
+    )  # counts would tell nothing
     assert "counts of a column" not in str(drowned)
     with pytest.raises(UnsupportedQuery, match="all of them numbers"):
         preview(sf.synthetic(good_for="smooth"), mixed, spend=sf.Pure(1.0))
@@ -150,7 +152,13 @@ def test_what_a_table_should_be_good_for_decides_what_is_measured():
         sf.synthetic(good_for="everything")
     asked_for = sf.synthetic(good_for="smooth")
     assert sf.Query.from_record(asked_for.to_record()) == asked_for
-    assert "good_for" not in sf.synthetic().to_record()
+    assert "good_for" not in sf.synthetic(good_for="both").to_record()  # as 1.0.0rc1 wrote its default
+    assert "good_for" not in bind(sf.synthetic(good_for="both"), small).specification()
+    assert bind(sf.synthetic(), small).specification()["good_for"] == "marginals"
+    assert sf.Query.from_record({"query": "synthetic"}) == sf.synthetic(good_for="both")
+    assert sf.Query.from_record(sf.synthetic().to_record()) == sf.synthetic()
+    for schema, spend in ((small, sf.Pure(1.0)), (mixed, sf.Concentrated(0.1)), (small, sf.Approximate(1.0, 1e-6))):
+        assert preview(sf.synthetic(), schema, spend=spend).mechanism == "marginal-synthesis"
 
 
 # rows
@@ -249,7 +257,7 @@ def test_points_of_the_moments_stand_for_a_table_that_noisy_marginals_do_not_tel
     chance = np.random.default_rng(3)
     spaces = {name: sf.Interval(0, 1, step=0.001) for name in "abcdefg"}
     schema = sf.Schema(spaces, adjacency=sf.Replace(), size=8000)
-    mechanism = JoinedSynthesis.calibrate(bind(sf.synthetic(), schema), sf.Pure(1.0), Fraction(5, 6))
+    mechanism = JoinedSynthesis.calibrate(bind(sf.synthetic(good_for="both"), schema), sf.Pure(1.0), Fraction(5, 6))
     hidden = chance.normal(size=(8000, 1)) + 0.3 * chance.normal(size=(8000, 7))
     normal = np.rint(500 + 130 * hidden).clip(0, 1000).astype(int)
     few = 500 * (normal > 400).astype(int) + 500 * (normal > 600)
@@ -260,7 +268,7 @@ def test_points_of_the_moments_stand_for_a_table_that_noisy_marginals_do_not_tel
 
 
 def test_rows_are_alike_where_they_lie_no_farther_apart_than_noise_takes_them():
-    columns = bind(sf.synthetic(), sf.Schema(SPACES)).levels
+    columns = bind(sf.synthetic(good_for="both"), sf.Schema(SPACES)).levels
     chance = np.random.default_rng(1)
 
     def some(low, high):
@@ -364,7 +372,7 @@ def test_numbers_in_far_too_wide_bounds_are_not_moved_by_the_noise_of_moments(ad
     frame.loc[chance.random(size) < missing, "gain"] = np.nan
     spaces = {"pay": sf.Integers(0, 10**8), "gain": sf.Integers(0, 10**8), "age": sf.Integers(0, 120)}
     schema = sf.Schema(spaces, dataset="pay", size=size, adjacency=ADJACENCIES[adjacency])
-    mechanism = best(bind(sf.synthetic(), schema), sf.Pure(1.0))
+    mechanism = best(bind(sf.synthetic(good_for="both"), schema), sf.Pure(1.0))
     assert isinstance(mechanism, JoinedSynthesis)
     rows = mechanism.release(mechanism.take(sf.read(frame, schema=schema)), seeded(4)).rows
     assert (rows["gain"] < 0).mean() == pytest.approx(missing, abs=0.015)
@@ -380,7 +388,9 @@ def test_second_moments_are_measured_beside_counts_before_they_are_without():
     for size, alone, beside in ((8000, False, True), (1000, False, False), (50_000, True, True)):
         schema = sf.Schema({name: sf.Integers(0, 1000) for name in "abcd"}, adjacency=sf.Replace(), size=size)
         blocks = [
-            JoinedSynthesis.calibrate(bind(sf.synthetic(), schema), sf.Pure(1.0), share).smooth.design.blocks
+            JoinedSynthesis.calibrate(
+                bind(sf.synthetic(good_for="both"), schema), sf.Pure(1.0), share
+            ).smooth.design.blocks
             for share in (Fraction(1), Fraction(5, 6))
         ]
         assert ["second" in held for held in blocks] == [alone, beside]
@@ -395,7 +405,7 @@ def test_a_column_whose_few_far_values_noise_hides_keeps_its_measured_mean(adjac
     frame.to_parquet(tmp_path / "losses.parquet")
     spaces = {"loss": sf.Integers(0, 5000), **{name: sf.Integers(0, 100) for name in "abc"}}
     schema = sf.Schema(spaces, dataset="losses", size=size, adjacency=ADJACENCIES[adjacency])
-    mechanism = best(bind(sf.synthetic(), schema), sf.Pure(1.0))
+    mechanism = best(bind(sf.synthetic(good_for="both"), schema), sf.Pure(1.0))
     table = sf.read(tmp_path / "losses.parquet", schema=schema)
     made = mechanism.release(mechanism.take(table), seeded(4)).rows["loss"]
     assert made.mean() == pytest.approx(loss.mean(), abs=15)  # of 5000, as its noise is; without it 0, not 120
@@ -404,7 +414,7 @@ def test_a_column_whose_few_far_values_noise_hides_keeps_its_measured_mean(adjac
 def test_a_column_in_two_far_halves_has_a_mean_though_no_row_lies_at_its_median():
     """Half of the rows at each end of the bounds: nothing is near the middle, and nothing is averaged over nothing."""
     ends = np.repeat([0, 20], 1000)
-    question = bind(sf.synthetic(), sf.Schema(SPACES, adjacency=sf.Replace(), size=len(ends)))
+    question = bind(sf.synthetic(good_for="both"), sf.Schema(SPACES, adjacency=sf.Replace(), size=len(ends)))
     mechanism = JoinedSynthesis.calibrate(question, sf.Pure(1e5))
     made = mechanism.release(view_of({"x": ends, "y": ends, "z": ends[::-1]}), seeded(1)).rows
     for name in "xyz":
@@ -417,7 +427,7 @@ def test_rows_far_from_the_median_stay_where_they_are_more_than_noise_makes(seed
     chance, size = np.random.default_rng(seed), 4000
     grades = chance.choice([0, 4, 5, 6, 10], size, p=[0.25, 0.05, 0.4, 0.05, 0.25])
     held = {"x": grades, "y": chance.permutation(grades), "z": chance.permutation(grades)}
-    question = bind(sf.synthetic(), sf.Schema(dict.fromkeys("xyz", sf.Integers(0, 10)), size=size))
+    question = bind(sf.synthetic(good_for="both"), sf.Schema(dict.fromkeys("xyz", sf.Integers(0, 10)), size=size))
     mechanism = JoinedSynthesis.calibrate(question, sf.Pure(1.0), Fraction(5, 6))
     made = mechanism.release(view_of(held), seeded(seed)).rows
     for name in "xyz":
@@ -430,7 +440,7 @@ def test_few_rows_at_both_ends_stay_where_each_end_shows(seed):
     chance, size = np.random.default_rng(seed), 500
     names, middle = "xyz", np.repeat([0, 500, 1000], [50, 400, 50])
     held = {name: chance.permutation(middle) for name in names}
-    question = bind(sf.synthetic(), sf.Schema(dict.fromkeys(names, sf.Integers(0, 1000)), size=size))
+    question = bind(sf.synthetic(good_for="both"), sf.Schema(dict.fromkeys(names, sf.Integers(0, 1000)), size=size))
     mechanism = JoinedSynthesis.calibrate(question, sf.Concentrated(0.03), Fraction(1, 4))
     made = mechanism.release(view_of(held), seeded(seed)).rows
     for name in names:

@@ -74,10 +74,10 @@ def test_a_target_is_a_weight_of_four_and_asking_again_is_free(tmp_path: Path) -
 
 
 def test_plans_and_records_hold_targets_and_weights() -> None:
-    asked = sf.synthetic(target="y", weights={"u": 0.5}).details
+    asked = sf.synthetic(target="y", weights={"u": 0.5}, good_for="both").details
     assert Synthetic.from_record(asked.to_record()) == asked
     assert Synthetic.from_record({"target": "y", "weights": {"u": 0.5}}) == asked
-    assert sf.synthetic(weights={"u": 1.0}).details.to_record() == {}
+    assert sf.synthetic(weights={"u": 1.0}, good_for="both").details.to_record() == {}
 
 
 @pytest.mark.parametrize(

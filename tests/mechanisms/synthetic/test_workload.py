@@ -272,7 +272,7 @@ def test_mistakes_are_refused_before_anything_is_charged():
         sf.synthetic(workload=[])
     with pytest.raises(ParameterError, match=r"sf\.count"):
         sf.synthetic(workload=["x >= 3"])
-    with pytest.raises(ParameterError, match="leave good_for"):
+    with pytest.raises(ParameterError, match="leave out good_for"):
         sf.synthetic(workload=SINGLE, good_for="smooth")
     with pytest.raises(UnsupportedQuery, match="ask the made table"):
         preview(sf.synthetic(workload=[sf.median("x")]), sf.Schema(KINDS), spend=sf.Pure(1.0))

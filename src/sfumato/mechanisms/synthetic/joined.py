@@ -95,7 +95,7 @@ class JoinedSynthesis(Answering):
         if numbers < FEWEST or not 0 < share <= 1 or (share == 1 and numbers < len(query.levels)):
             raise UnsupportedQuery(
                 f"good_for='smooth' needs at least {FEWEST} columns, all of them numbers; name them (columns=[...]), "
-                "or leave good_for at 'both'"
+                "or leave out good_for"
             )
         MarginalSynthesis.calibrate(query, target)
         return cls(query, target, share, _plan(query, target, share, query.supposed_size))

@@ -59,7 +59,7 @@ class NumericSynthesis(Answering):
         if size is None or len(query.levels) < FEWEST or not all(column.ordered for column in query.levels):
             raise UnsupportedQuery(
                 f"good_for='smooth' needs at least {FEWEST} columns, all of them numbers, in a table whose number of "
-                "rows is public; name the columns of numbers (columns=[...]), or leave good_for at 'both'"
+                "rows is public; name the columns of numbers (columns=[...]), or leave out good_for"
             )
         smooth = SmoothSynthesis.plan(
             [column.points for column in query.levels], size, target,

@@ -174,6 +174,7 @@ class Trigonometric(Answering):
         reach = self.error(beta) * (2 if self.counted else 1) / rows
         return ErrorStatement(
             "features", reach, level_of(beta), given=(f"{self.features.count} features",),
+            rows=int(rows) if output is None else None,
             besides=("made for smooth queries: bound(query) states the error of one",),
         )  # fmt: skip
 

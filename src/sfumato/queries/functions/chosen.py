@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.answers.curves import Floats
 from sfumato.answers.functions import Function
-from sfumato.answers.statements import Accuracy, ErrorStatement
+from sfumato.answers.statements import Accuracy, ErrorByRows, ErrorStatement
 from sfumato.errors import SchemaError
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.aggregation import Aggregation, Measure
@@ -183,4 +183,6 @@ def _stated(found: Function, chosen: str, beta: float) -> Accuracy:
 
 def _said(stated: Accuracy, chosen: str) -> Accuracy:
     """The same, with how the bandwidth was found in place of the bandwidth, which comes last."""
+    if isinstance(stated, ErrorByRows):
+        return replace(stated, at=tuple(replace(one, besides=(*one.besides[:-1], chosen)) for one in stated.at))
     return replace(stated, besides=(*stated.besides[:-1], chosen)) if isinstance(stated, ErrorStatement) else stated

@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from sfumato.answers.curves import Curve, Floats, Reading
 from sfumato.answers.functions import Functions
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import GROUPS, Accuracy, NotStated
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.privacy.adjacency import Replace
 from sfumato.queries.functions.question import GUESSED, FunctionQuestion, SummedCurve, Whole
 from sfumato.queries.grouping import Cells, bind_cells
 from sfumato.queries.query import Query
 from sfumato.queries.question import Source
-from sfumato.queries.vector import NEEDS_SIZE, Noise, Noisy, equal_groups
+from sfumato.queries.vector import NEEDS_SIZE, Noise, Noisy, share_rows
 from sfumato.spaces.schema import Schema
 
 __all__ = ["CurvesByGroup", "by_group", "placed", "public_rows"]
@@ -131,19 +131,17 @@ class CurvesByGroup(FunctionQuestion):
 
     def expected(self, mechanism: Noisy, rows: float | None = None) -> Curve:
         """A curve of nothing with the noise to expect in one group, rows shared equally by all."""
-        shared = max(1, (self.schema.size or GUESSED) // self.groups.count)
+        shared = share_rows(self.schema.size or GUESSED, self.groups.count)
         return self.part.expected(mechanism, rows or shared)
 
-    def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
+    def accuracy(self, mechanism: Shared, beta: float) -> Accuracy:  # type: ignore[override]
         """The error to expect of each curve, from public quantities."""
         if self.schema.size is None:
             return NotStated(NEEDS_SIZE)
-        expected = self.expected(mechanism)
-        given = (equal_groups(self.schema.size, self.groups.count),)
-        return ErrorStatement(
-            "curve", expected.half_width(1 - beta), level_of(beta), each=True, given=given,
-            besides=self.part.besides(expected),
-        )  # fmt: skip
+        asked = mechanism.query
+        each = share_rows(self.schema.size, self.groups.count)
+        found = asked.part.expect_errors(mechanism, beta, each, GROUPS)
+        return replace(found, at=tuple(replace(one, each=True) for one in found.at))
 
 
 def by_group(question: Asked) -> Asked | CurvesByGroup:

@@ -9,7 +9,7 @@ are post-processing of these numbers (`answers/curves/trend.py`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sfumato.answers.curves import COVERED, Tallies, Trend
 from sfumato.answers.functions import Function, Functions
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import Accuracy, ErrorStatement, level_of
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.queries.aggregation import Aggregation, Measure
 from sfumato.queries.contributions import Simplex
@@ -26,7 +26,7 @@ from sfumato.queries.functions.bandwidths import bandwidths_of, lattice_of
 from sfumato.queries.functions.question import points_within
 from sfumato.queries.grouping import Cells, Key, bind_cells
 from sfumato.queries.query import Query
-from sfumato.queries.vector import NEEDS_SIZE, Bounds, Noise, Noisy, VectorQuestion, Whole, equal_groups
+from sfumato.queries.vector import Bounds, Noise, Noisy, VectorQuestion, Whole, share_rows
 from sfumato.queries.weighted_noise import weighted_quantile
 from sfumato.spaces import Lattice
 from sfumato.spaces.schema import Schema
@@ -135,27 +135,32 @@ class LocalMeans(VectorQuestion):
         """The noise of a cell's mean in the middle of the range, rows shared equally by the cells."""
         if self.schema.size is None:
             return None
-        each = max(1, self.schema.size // max(1, self.cells.count))
+        each = share_rows(self.schema.size, self.cells.count)
         reach = float(weighted_quantile(np.abs(self.levels[None, :] - 0.5), noise, beta)[0])
         low, high = self.span
         return min(reach / (each * self._total), 1.0) * (high - low)
 
     @property
+    def supposed_rows(self) -> int | None:
+        """The declared size, shared equally by the cells."""
+        return None if self.schema.size is None else share_rows(self.schema.size, self.cells.count)
+
+    @property
+    def selection(self) -> str:
+        """Rows lie in cells as they like."""
+        return "each cell holds"
+
+    @property
     def case(self) -> tuple[str, ...]:
         """The tables that `preview` speaks of."""
-        if self.schema.size is None:
-            return ()
-        return ("a mean in the middle of the range", equal_groups(self.schema.size, self.cells.count))
+        return ("a mean in the middle of the range",)
 
-    def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
+    def expect_error(self, mechanism: Noisy, beta: float) -> ErrorStatement:
         """The noise to expect in the mean of each cell: what sampling and smoothing add is seen after the release."""
-        half = self.preview(mechanism.noise, beta)
-        if half is None:
-            return NotStated(NEEDS_SIZE)
         besides = (
             f"the noise in the mean of each of {self.cells.count} cells; the band is wider, by sampling and smoothing",
         )
-        return ErrorStatement("answer", half, level_of(beta), each=True, given=self.case, besides=besides)
+        return replace(super().expect_error(mechanism, beta), each=True, besides=besides)
 
     def read(self, output: Whole, mechanism: Noisy) -> Function | Functions:
         """The curve with its band, or one for each group."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers.curves import Covariance, Curve, Divisor, Floats, Padded, Pull, Reading, Silence
+from sfumato.answers.curves import Covariance, Curve, Divisor, Floats, Padded, Pull, Reading, Silence, margins
 from sfumato.answers.functions import Function, Functions
-from sfumato.answers.statements import Accuracy, ErrorStatement, NotStated, level_of
+from sfumato.answers.statements import Accuracy, ErrorByRows, ErrorStatement, NotStated, level_of, state_by_rows
 from sfumato.errors import ParameterError, UnsupportedQuery
 from sfumato.numeric import shown_up
 from sfumato.privacy.adjacency import Replace
@@ -44,6 +44,8 @@ __all__ = [
 Whole = npt.NDArray[Any]
 SHOWN = {1: 101, 2: 21, 3: 9}  # points a side in the table of a release
 SILENCE = Silence()
+MOST_HEIGHT = 0.1  # of its height, that a curve may be off by its noisy number of rows, where an error is stated
+COUNTED = 0.1  # of the failure probability, for the noisy number of rows
 GUESSED = 1000  # rows, where errors are compared and no size is declared
 
 
@@ -206,15 +208,46 @@ class FunctionQuestion(WholeTable, ABC):
             self.labels, self.bounds, self.pull,
         )  # fmt: skip
 
-    def accuracy(self, mechanism: Noisy, beta: float) -> Accuracy:
-        """The error to expect, from public quantities."""
+    def accuracy(self, mechanism: Waved, beta: float) -> Accuracy:
+        """The error to expect, from public quantities: of the units and waves that the mechanism was shaped for."""
         if self.divisor is None and self.schema.size is None:
             return NotStated(NEEDS_SIZE)
+        asked = mechanism.query
+        if self.divisor is not None:
+            return asked.expect_error(mechanism, beta)
+        assert self.schema.size is not None
+        if self.query.selection is not None:
+            return asked.expect_errors(mechanism, beta, self.schema.size, self.query.selection)
+        return replace(asked.expect_error(mechanism, beta), rows=self.schema.size)
+
+    def expect_error(self, mechanism: Waved, beta: float) -> ErrorStatement:
+        """The error of a curve over the declared number of rows."""
         expected = self.expected(mechanism)
-        given = () if self.divisor is not None else (f"{self.schema.size:,} rows",)
-        return ErrorStatement(
-            "curve", expected.half_width(1 - beta), level_of(beta), given=given, besides=self.besides(expected)
-        )
+        return ErrorStatement("curve", expected.half_width(1 - beta), level_of(beta), besides=self.besides(expected))
+
+    def expect_errors(self, mechanism: Waved, beta: float, rows: int, selection: str) -> ErrorByRows:
+        """The errors of curves over so many rows, and fewer, as far as their noisy number leaves the height known.
+
+        The noise z of the sums and v of the number of rows n moves a height f to (f n + z) / (n + v): by at most
+        |z| / (n - |v|), and by the share |v| / (n - |v|) of f.
+        """
+        reach = self._reaches(mechanism, beta)
+        found = state_by_rows(rows, selection, lambda n: ErrorStatement(
+            "curve", reach[0] / max(n - reach[1], 1.0), level_of(beta), besides=self.besides(self.expected(mechanism))
+        ))  # fmt: skip
+        assert isinstance(found, ErrorByRows)
+        kept = [one for one in found.at if reach[1] <= MOST_HEIGHT * ((one.rows or 1) - reach[1])] or found.at[:1]
+        share = max(reach[1] / max((one.rows or 1) - reach[1], 1.0) for one in kept)
+        told = (f"and at most {shown_up(100 * share, 2)} % of the curve's own height",) if reach[1] else ()
+        return replace(found, at=tuple(replace(one, besides=(*told, *one.besides)) for one in kept))
+
+    def _reaches(self, mechanism: Waved, beta: float) -> tuple[float, float]:
+        """How far noise moves the curve of sums, and the number of rows, but for `beta`."""
+        one = replace(self.expected(mechanism), divisor=Divisor(1.0))
+        if not self.count_weight:
+            return one.half_width(1 - beta), 0.0
+        count = float(margins(np.array([[1 / self.count_weight]]), mechanism.noise, COUNTED * beta)[0])
+        return one.half_width(1 - (1 - COUNTED) * beta), count
 
     def accuracy_of(self, curve: Curve, points: Floats, beta: float) -> Accuracy:
         """The error of a released curve, from its own band."""

@@ -7,7 +7,8 @@ import { badge } from "./preview.js";
 import { cost, counted, decimals, percent, plain, remaining, spaced } from "./figures.js";
 
 const FIRST = 100; // rows that are shown at once
-const SHOWN = new Set(["keys", "value", "low", "high", "remark"]);
+const SHOWN = new Set(["keys", "value", "low", "high", "remark", "no_answer"]);
+const EMPTY = "–"; // of an answer that holds no information
 const KINDS = { probability: "quantile" };
 
 const interval = (row, digits) => `${spaced(row.low, digits)} to ${spaced(row.high, digits)}${row.remark ? `, ${row.remark}` : ""}`;
@@ -22,7 +23,7 @@ function numbers(rows, level, each) {
   const line = (row) => h("tr", null,
     keys.map((name) => h("td", null, row.keys[name] === null ? "all" : plain(row.keys[name]))),
     extra.map((name) => h("td", null, plain(row[name]))),
-    hasValue ? h("td", { class: "n" }, spaced(row.value, digits)) : null,
+    hasValue ? h("td", { class: "n" }, row.no_answer ? EMPTY : spaced(row.value, digits)) : null,
     bars ? h("td", { class: "n" }, interval(row, digits)) : null);
   const body = h("tbody", null, rows.slice(0, FIRST).map(line));
   const all = rows.length > FIRST
@@ -44,7 +45,7 @@ const single = (answer) => answer.rows?.length === 1 && !Object.keys(answer.rows
 function headline(answer) {
   const [row] = answer.rows;
   const digits = decimals(answer.rows);
-  return [h("p", { class: "big" }, spaced(row.value, digits)),
+  return [h("p", { class: "big" }, row.no_answer ? EMPTY : spaced(row.value, digits)),
     row.low !== null && row.low !== undefined ? h("p", null, `${percent(answer.level)} interval ${interval(row, digits)}`) : null];
 }
 

@@ -86,7 +86,7 @@ async function signOut() {
   gate();
 }
 
-const ENDED = "Your token ended or was revoked; ask the steward for another. What you composed is kept while this page is open.";
+const ENDED = "You were signed out, or your token ended: sign in again, and if that fails ask the steward for another token. What you composed is kept while this page is open.";
 
 async function gate(said) {
   noteHere(false);

@@ -38,6 +38,8 @@ function more(found) {
 }
 
 const half = (found) => found?.error?.half_width;
+// Where the error depends on how many rows count: that of the most rows.
+const least = (found) => half(found) ?? found?.error?.half_widths?.[0]?.half_width;
 const QUARTER = 0.25; // of what an answer can be: an error beyond it leaves little to learn
 
 // A word of warning before a budget goes into an answer that says next to nothing.
@@ -58,7 +60,7 @@ export function foreseen(found, frame) {
       typeof width === "number" ? h("p", { class: "big" }, `± ${bound(width)}`) : null,
       h("p", { class: "small" }, found.error?.words ?? ""),
       whisker(width, frame),
-      wide(width, frame),
+      wide(least(found), frame),
       badge(found.certificate),
     ],
     found.fits === false ? h("div", { class: "notice bad" }, h("p", null, h("strong", null, "Does not fit. "), found.refusal ?? "More than is left would be spent: lower the spend, or ask for less.")) : null,

@@ -8,12 +8,13 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter
 
+from sfumato.errors import LedgerError
 from sfumato.server import models
 from sfumato.server.callers import Called, Served
 from sfumato.server.jobs import Jobs
 from sfumato.server.responses import ASKING, problems
 from sfumato.server.service import Caller, Service
-from sfumato.server.statuses import Plain, Refused
+from sfumato.server.statuses import SOON, Plain, Refused
 from sfumato.server.ticks import ticked
 
 __all__ = ["routes"]
@@ -43,7 +44,10 @@ def routes() -> APIRouter:
             reply = await service.hands.released(dataset, analyst.name, ask)
         service.note(dataset, analyst=analyst.name, does="release", asked=_asked(ask), outcome=reply.outcome)
         await ticked(desk.plan.service.tick)
-        return Plain(reply.body, reply.status, reply.headers)
+        body = reply.body
+        if reply.status == 200:  # what is left is told as of this tick, not as the answer found it
+            body = {**body, "left": await anyio.to_thread.run_sync(desk.budgets, analyst)}
+        return Plain(body, reply.status, reply.headers)
 
     @router.get("/jobs/{job}", responses={200: {"model": models.Job}, **problems(401, 404, 422, 429, 503)})
     def job_status(job: str, service: Served, caller: Called) -> Plain:
@@ -67,8 +71,15 @@ def _asked(ask: models.Ask) -> dict[str, Any]:
 
 def _own(service: Service, caller: Caller, job: str) -> Jobs:
     """The jobs among which is one of the caller's, or of any analyst's of a dataset whose steward they are."""
+    away = bool(caller.away)
     for dataset, analyst in caller.analysts.items():
-        found = service.jobs[dataset].find(job)
+        try:
+            found = service.jobs[dataset].find(job)
+        except LedgerError:
+            away = True
+            continue
         if found is not None and (found["analyst"] == analyst.name or analyst.role == "steward"):
             return service.jobs[dataset]
+    if away:
+        raise Refused(503, "the dataset of this job may not be ready; try again in a moment", SOON)
     raise Refused(404, "there is no such job")
