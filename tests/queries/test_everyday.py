@@ -124,7 +124,7 @@ def test_a_plan_asks_for_each_and_its_releases_open_again(tmp_path):
     session = sf.Session(sf.read(plan.table.path, schema=plan.schema), budget=plan.budget, ledger=tmp_path / "l.ledger")
     for one in plan.releases:
         preview, release = (ask(one.query, spend=one.spend) for ask in (session.preview, session.release))
-        assert preview.half_width > 0
+        assert preview.half_width or preview.half_widths, one.name
         assert isinstance(release.certificate, Certificate)
         path = release.save(tmp_path / f"{one.query.kind}-{len(one.name)}.json")
         again = sf.load(path)
