@@ -118,7 +118,9 @@ class Session(Publisher):
     ) -> Preview:
         """What `release` would cost and how accurate it would be, from public quantities only."""
         settled = self.order(query, spend, name, mechanism, within=within, level=level, of=of)
-        seen = replace(previewed(settled, self.schema), notice=self.notice)
+        seen = replace(
+            previewed(settled, self.schema), notice="; ".join(filter(None, (self.notice, self.doubt))) or None
+        )
         try:
             paid = not self._charges(settled)
         except LedgerError as error:  # the name stands for something else

@@ -161,7 +161,7 @@ def test_no_loss_changes_nothing():
     [
         (1.0, 1e-9, 60_000, None),
         (10.0, 0.0, None, None),
-        (500.0, 0.0, None, "epsilon 500 promises next to nothing"),
+        (500.0, 0.0, None, "epsilon 500 hardly protects anybody (the probability"),
         (1.0, 0.01, 60_000, "delta 0.01 is not below one over the declared size 60,000"),
         (1.0, 0.01, None, None),
         (1.0, 1 / 100, 100, "publishing all that is known of somebody"),
@@ -179,6 +179,9 @@ def test_an_absurd_budget_is_doubted_in_one_line(epsilon, delta, size, words):
 def test_sessions_and_plans_show_the_doubt(tmp_path):
     table = sf.read(pa.table({"x": [1, 2]}), schema={"x": sf.Integers(0, 9)}, dataset="d", size=100)
     absurd = sf.Session(table, budget=Approximate(500.0, 0.05), ledger=tmp_path / "a")
-    assert "epsilon 500 promises next to nothing" in str(absurd)
+    assert "this budget hardly protects anybody: it is epsilon 500 at delta 0.05" in str(absurd)
+    assert "hardly protects anybody" in str(absurd.preview(sf.count(), spend=Pure(1.0)))
+    rho = sf.Session(table, budget=Concentrated(50.0), ledger=tmp_path / "c")
+    assert "it is epsilon 100.7 at delta 1e-06" in str(rho), "a rho has no factor for every event"
     assert "delta 0.05 is not below one over the declared size 100" in str(absurd)
     assert "doubt" not in str(sf.Session(table, budget=Pure(1.0), ledger=tmp_path / "b"))

@@ -81,9 +81,9 @@ class PlannedRelease:
 
 
 MISSING_LINES = (
-    "text files: a line that is not UTF-8, or has more or fewer fields than the first, counts as a row of missing "
-    "values; means and the like leave it out, and their intervals are about the rows that can be read; only "
-    "`sfumato check` tells how many lines that are, to the steward alone"
+    "text files: a line that cannot be read (not UTF-8, a quote that is not closed, too many or too few fields) is a "
+    "row without values; counts include it, means and the like leave it out; how many such lines there are, "
+    "`sfumato check` tells the steward alone"
 )
 
 
@@ -136,7 +136,7 @@ class Plan(Shown):
     def doubt(self) -> str | None:
         """What the budget hardly protects from, where it is absurd."""
         stated = self.budget.statement()
-        return doubt_budget(stated.epsilon, self.budget.parts().get("delta", 0.0), self.schema.size)
+        return doubt_budget(stated.epsilon, self.budget.parts().get("delta", 0.0), self.schema.size, stated.delta)
 
     @property
     def missing_lines(self) -> str | None:

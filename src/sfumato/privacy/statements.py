@@ -61,19 +61,26 @@ class HardToTell:
 Statement = EveryEvent | HardToTell
 
 
-def doubt_budget(epsilon: float, delta: float, size: int | None) -> str | None:
+def doubt_budget(epsilon: float, delta: float, size: int | None, chance: float | None = None) -> str | None:
     """Tell what a budget hardly protects from, in one line; None where it is not absurd.
 
-    A delta of one over the number of units admits a mechanism that publishes the data of one of them, drawn at random.
+    `chance` is the delta at which the epsilon holds; left out, the budget's own.  A delta of one over the number of
+    units admits a mechanism that publishes the data of one of them, drawn at random.
 
     >>> doubt_budget(1.0, 1e-9, 60_000) is None
     True
     """
     told = []
-    if epsilon > WEAK:
+    chance = delta if chance is None else chance
+    if epsilon > WEAK and not chance:
         told.append(
-            f"epsilon {epsilon:g} promises next to nothing ({ANYTHING} may grow to {EveryEvent(epsilon).factor} times "
-            "what it was): most budgets are below 10"
+            f"epsilon {epsilon:g} hardly protects anybody ({ANYTHING} may grow to {EveryEvent(epsilon).factor} times "
+            "what it was): most budgets are below epsilon 10"
+        )
+    elif epsilon > WEAK:
+        told.append(
+            f"this budget hardly protects anybody: it is epsilon {shown_up(epsilon, 4)} at delta {chance:g}, and most "
+            "are below epsilon 10"
         )
     if delta and size is not None and delta >= 1 / size:
         told.append(

@@ -44,16 +44,22 @@ class Account(Shown):
     def card(self) -> Card:
         """What is asked of, what is spent and left, and the releases that are stored."""
         stored, budget = self.releases.card(), self.ledger.terms.budget
-        doubt = doubt_budget(budget.statement().epsilon, budget.parts().get("delta", 0.0), self.schema.size)
         facts = {
             "protects": self.schema.words(),
             "columns": ", ".join(map(visible, self.schema.columns)),
             "spent": spent_words(self.spent, budget),
             "left": in_words(self.remaining),
             **({"notice": self.notice} if self.notice else {}),
-            **({} if doubt is None else {"doubt": doubt}),
+            **({} if self.doubt is None else {"doubt": self.doubt}),
         }
         return replace(stored, title=f"{visible(self.schema.dataset)}: {stored.title}", facts=facts)
+
+    @property
+    def doubt(self) -> str | None:
+        """The reason to doubt the budget, where it hardly protects anybody."""
+        budget = self.ledger.terms.budget
+        stated = budget.statement()
+        return doubt_budget(stated.epsilon, budget.parts().get("delta", 0.0), self.schema.size, stated.delta)
 
     @property
     def notice(self) -> str | None:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato import arguments
-from sfumato.answers.answer import Answer, Columns
+from sfumato.answers.answer import NO_ANSWER, Answer, Columns
 from sfumato.answers.frames import Framed
 from sfumato.cards import Card, Shown, counted
 from sfumato.engines import read
@@ -90,40 +90,57 @@ class FreeAnswer(Shown, Framed):
 
     @property
     def value(self) -> Any:
-        """A number, or one for each row of the table; of dates and times, in their own type."""
-        return self._whole(self.estimates)
+        """A number, or one for each row of the table, None where the interval is the whole range; dates as dates."""
+        return self._whole(self._list_estimates(0.95))
+
+    def _list_estimates(self, level: float) -> list[float | None]:
+        """The estimates, but for those whose interval is all that an answer can be."""
+        low, high = self._find_ends(level)
+        empty = (low <= self.least) & (high >= self.most) & bool(np.isfinite([self.least, self.most]).all())
+        return [None if none else float(number) for number, none in zip(self.estimates, empty, strict=True)]
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Where the real table's answers are predicted to lie, each with this probability."""
+        low, high = self._find_ends(level)
+        return self._whole(low.tolist()), self._whole(high.tolist())
+
+    def _find_ends(self, level: float) -> tuple[Reals, Reals]:
         reach = self.scatter * _student((1 + arguments.level(level)) / 2, SAMPLES - 1)
         below, above = (reach if aside is None else reach + aside for aside in (self.below, self.above))
         if self.within is not None:
             below, above = (np.minimum(side, self.within(level)) for side in (below, above))
-        low, high = np.maximum(self.estimates - below, self.least), np.minimum(self.estimates + above, self.most)
-        return self._whole(low), self._whole(high)
+        return np.maximum(self.estimates - below, self.least), np.minimum(self.estimates + above, self.most)
 
-    def _whole(self, numbers: Reals) -> Any:
+    def _whole(self, numbers: list[Any]) -> Any:
         """All of them as they are shown, or the only one."""
-        shown = self.units({"estimate": numbers.tolist()})["estimate"]
+        shown = self.units({"estimate": numbers})["estimate"]
         return shown if self.keys or len(shown) != 1 else shown[0]
 
     def table(self, level: float = 0.95, *, joint: bool = False) -> pa.Table:
-        """An Arrow table: keys, estimate, low, high."""
+        """An Arrow table: keys, estimate, low, high; `no_answer` where some intervals are the whole range."""
         import pyarrow as pa
 
         if joint:
             raise UnsupportedQuery("intervals of a synthetic table's answers hold one by one; leave joint out")
         single = not self.keys and len(self.estimates) == 1
-        numbers = (self.value, *self.interval(level))
+        estimates = self._list_estimates(level)
+        numbers = (self._whole(estimates), *self.interval(level))
         columns = ([held] if single else held for held in numbers)
-        return pa.table({**self.keys, **dict(zip(("estimate", "low", "high"), columns, strict=True))})
+        found = {**self.keys, **dict(zip(("estimate", "low", "high"), columns, strict=True))}
+        empty = [number is None for number in estimates]
+        if all(empty):
+            found["estimate"] = pa.array(found["estimate"], pa.array(found["low"]).type)
+        return pa.table(found | ({NO_ANSWER: empty} if any(empty) else {}))
 
     def shown(self, level: float = 0.95) -> list[tuple[str, ...]]:
         """The rows of the table for a reader: numbers of rows are whole, ends of intervals can be told apart."""
         found = []
         for row in self.table(level).to_pylist():
+            row.pop(NO_ANSWER, None)
             digits = _digits(row["low"], row["high"])
             numbers = {name: _shown(value, self.whole, digits) for name, value in row.items() if name not in self.keys}
+            if row["estimate"] is None:
+                numbers["estimate"] = "no answer"
             found.append(tuple(numbers.get(name) or _shown(value, False) for name, value in row.items()))
         return found
 
@@ -248,7 +265,7 @@ def answer_again(query: Query, rows: pa.Table, rules: Rules, total: float) -> Re
     """What other rows of the same table answer; None where the answer is of another form."""
     names, asking = _asking(query, _public(rows, rules.schema))
     needed = rows.select(list(names) or rows.column_names[:1])
-    found = asking(needed.take(_spread(len(rows), max(1, round(total))))).table()
+    found = asking(needed.take(_spread(len(rows), max(1, round(total))))).list_numbers()
     return np.asarray(found["estimate"], dtype=np.float64) if "estimate" in found else None
 
 

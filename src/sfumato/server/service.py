@@ -31,7 +31,7 @@ AT_ONCE = 6  # previews that are computed at a time
 SHARE = 3  # of these, and of releases, by one caller, so that who asks for slow ones leaves room for others
 UNKNOWN = (
     "this token is not known here, was revoked or has expired; ask the steward for another.  Sessions end, too: "
-    "who was signed in signs in again"
+    "if you were signed in, sign in again"
 )
 BURST = 3  # seconds of requests that may come at once
 
