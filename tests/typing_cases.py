@@ -258,7 +258,7 @@ def compare(name, plain, odd, space, failures, joins=True):
         if said[0] != said[1] or any(one.startswith(("FAILED", "RAISED")) for one in said):
             failures.append((name, way, *said))
         if said[0] != "answered":
-            return 0
+            return int(way == "people")
     return 1
 
 
