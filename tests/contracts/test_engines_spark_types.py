@@ -19,19 +19,7 @@ ODD = {
     "double": (["1"], ["'NaN'", "'Infinity'", "'-Infinity'", "1.7e308", "5e-324", "'-0'"]),
     "decimal(38, 0)": (["1"], ["9" * 38, "-" + "9" * 38]),
     "decimal(38, 37)": (["1"], ["9." + "9" * 37]),
-    "string": (["'1'"], ["''", "'1e999'", "'inf'", f"'{'9' * 400}'", "'9999-99-99'", "decode(X'FFFE', 'utf-8')"]),
     "binary": (["X'31'"], ["X'FF00'", "X''"]),
-    "date": (["'2024-02-01'"], ["'-290000-01-01'", "'0000-01-01'", "date_from_unix_date(2147483647)",
-                                "date_from_unix_date(-2147483648)", "'+290000-01-01'"]),
-    "timestamp": (["'2024-02-01'"], ["timestamp_micros(9223372036854775807)", "timestamp_micros(-9223372036854775807)",
-                                     "'0000-01-01'"]),
-    "timestamp_ntz": (["'2024-02-01'"], ["timestamp_micros(9223372036854775807)",
-                                         "timestamp_micros(-9223372036854775807)", "'0000-01-01'"]),
-    "array<int>": (["array(1)"], ["array()", "array(cast(null as int))", "array(-2147483648)"]),
-    "array<double>": (["array(1, 2)"], ["array('NaN', 'Infinity')", "array()"]),
-    "array<string>": (["array('a')"], ["array('1e999', null)"]),
-    "interval day": (["interval 1 day"], ["interval '106751991' day"]),
-    "map<int, int>": (["map(1, 1)"], ["map(2, 2)"]),
 }  # fmt: skip
 
 
@@ -56,6 +44,6 @@ def test_no_value_of_spark_decides_whether_a_question_fails(session, kind):
     plain, odd = ODD[kind]
     tables = store(session, kind, plain), store(session, kind, [*plain, *odd])
     failures = []
-    for name in ("imputed", "plain", "dates", "clock", "labels", "sets", "box", "string"):
+    for name in ("imputed", "dates", "clock", "labels", "sets"):
         compare(f"{kind} as {name}", *tables, list_spaces()[name], failures)
     assert not failures

@@ -78,6 +78,12 @@ def _moved(lines: ir.Table, engine: str) -> ir.Table:
             f"elapsed times of people ({', '.join(elapsed)}) are not read beside events of another engine; store them "
             "as numbers of their unit"
         )
+    dates = [name for name in lines.columns if lines[name].type().is_temporal()]
+    if dates and lines.get_backend().name == "postgres":  # Python, which they go through, does not hold them all
+        raise SchemaError(
+            f"dates and times of people on PostgreSQL ({', '.join(dates)}) are not read beside events of another "
+            "engine or connection; store the events there too, or the dates as texts"
+        )
     held = executed(lines.mutate(**{name: seconds_of(lines[name]) for name in elapsed}) if elapsed else lines)
     for name in elapsed:
         place, seconds = held.schema.get_field_index(name), held[name].to_numpy(zero_copy_only=False)
