@@ -212,7 +212,9 @@ def test_of_a_column_that_hardly_any_row_has_all_that_an_answer_can_be_is_its_in
     for query in (sf.mean, sf.median):
         nothing = made.ask(query("bonus"))
         assert tuple(np.ravel(nothing.interval())) == (0.0, 100.0)
-        assert np.ravel(nothing.value).tolist() == [None], "a number beside the whole range would be taken for an answer"
+        assert np.ravel(nothing.value).tolist() == [None], (
+            "a number beside the whole range would be taken for an answer"
+        )
         assert nothing.table()["no_answer"].to_pylist() == [True]
         assert "no answer" in str(nothing)
         low, high = np.ravel(made.ask(query("pay")).interval())
