@@ -1,5 +1,7 @@
 """A value on which an expression raises is read as a missing one, and the question is answered all the same."""
 
+import threading
+
 import ibis
 import pyarrow as pa
 import pytest
@@ -78,6 +80,55 @@ def test_a_stream_that_raises_late_goes_on_where_it_was(planted, monkeypatch):
     batches = list(table.rows(["v", "x"]))
     assert [int(v) for batch in batches for v in batch["v"]] == [*numbers[:-2], -1, 8]
     assert [int(v) for batch in batches for v in batch["x"]] == held["x"].to_pylist()
+
+
+def test_rows_of_expressions_without_an_order_come_once_each(planted, monkeypatch):
+    """Groups, joins and windows hand out rows in another order each time: a second run would repeat some."""
+    monkeypatch.setattr("sfumato.engines.table.LEAST_BATCH", 64)
+    monkeypatch.setattr("sfumato.engines.table.BATCH", 64)
+    connection, count = ibis.duckdb.connect(), 60_000
+    cursed = f"CASE WHEN i = {count - 5} THEN {CURSE} ELSE (i % 7)::BIGINT END"
+    connection.con.execute(f"CREATE TABLE t AS SELECT i, {cursed} AS v, (i % 5)::BIGINT AS x FROM range({count}) r(i)")
+    with quiet():
+        plain = connection.table("t")
+    shapes = {
+        "plain": plain,
+        "group": plain.group_by("i").aggregate(v=plain.v.max(), x=plain.x.max()),
+        "distinct": plain.distinct(),
+        "join": plain.join(plain.select("i"), "i"),
+        "window": plain.mutate(x=plain.x.max().over(ibis.window(group_by=plain.i))),
+        "union": plain.union(plain.filter(plain.i < 0)),
+    }
+    wanted = sorted(place % 7 for place in range(count) if place != count - 5)
+    for name, shape in shapes.items():
+        table = sf.read(shape, schema={"v": SPACES["v"], "x": SPACES["x"]}, dataset="d")
+        found = sorted(int(v) for batch in table.rows(["v", "x"]) for v in batch["v"])
+        assert found == [-1, *wanted], name
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_threads_take_care_at_once(planted, own):
+    """One connection was asked by several threads at once, and settings of one undid those of another."""
+    connection = None if own else ibis.duckdb.connect()
+    held = pa.table({"v": [1, 5, CURSE, 2, 9], "w": [1, 5, CURSE, 2, 9], "x": [1, 2, 3, 4, 5]})
+    with quiet():
+        source = held if connection is None else connection.create_table("t", held)
+    table = sf.read(source, schema=SPACES, derived=DERIVED, dataset="d")
+    wanted = answer_all(open_table([1, 5, None, 2, 9]))
+    found: list[object] = []
+
+    def ask():
+        try:
+            found.append(answer_all(table))
+        except Exception as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [wanted] * 6
 
 
 def test_a_condition_that_raises_is_false(monkeypatch):

@@ -8,12 +8,13 @@ Statistics propagation is off, and `isolated` hides the statistics of numbers sh
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import ibis
@@ -47,6 +48,7 @@ __all__ = [
     "executed",
     "isolated",
     "quiet",
+    "resumes",
     "selected",
     "streamed",
     "take_care",
@@ -75,6 +77,11 @@ PLAIN: WeakSet[BaseBackend] = WeakSet()  # those that hold only what was put the
 # An optimizer that computes an expression once for several columns computes it outside of its TRY.
 CARE = "SET disabled_optimizers = 'statistics_propagation,common_subexpressions'"
 CAREFUL: WeakSet[BaseBackend] = WeakSet()  # connections on which a value has made an expression raise
+# What keeps the order of stored rows: joins, groups, windows and unions need not.
+ORDERED = frozenset(
+    {"PROJECTION", "FILTER", "SEQ_SCAN", "READ_PARQUET", "COLUMN_DATA_SCAN", "ARROW_SCAN", "EMPTY_RESULT"}
+)
+_caring = Lock()  # settings of a whole instance change: `disabled_optimizers` belongs to all of its cursors
 _writing = Lock()  # an option of Ibis is changed meanwhile
 _filtering = Lock()
 _quiet: list[warnings.catch_warnings[None]] = []  # one for each thread that is in `quiet`
@@ -112,13 +119,21 @@ def connected(database: str | Path = ":memory:", **options: object) -> Backend:
 
 def take_care(backend: BaseBackend) -> None:
     """Have TRY hold on a DuckDB connection from now on, which makes texts of numbers slower to read."""
-    CAREFUL.add(backend)
-    if backend in OWN:
-        backend.con.execute(CARE.replace("SET ", "SET GLOBAL ", 1))
+    with _caring:
+        if backend in CAREFUL:
+            return
+        if backend in OWN:
+            with closing(backend.con.cursor()) as cursor:  # others may be using the connection itself
+                cursor.execute(CARE.replace("SET ", "SET GLOBAL ", 1))
+        CAREFUL.add(backend)
 
 
-def _settings_of(backend: BaseBackend) -> tuple[str, ...]:
-    return (*SETTINGS[backend.name], *([CARE] if backend in CAREFUL else []))
+def _apply_settings(backend: BaseBackend, execute: Callable[[str], object]) -> None:
+    """Apply every setting: none of a thread that knows of no care yet comes after those of one that took care."""
+    with _caring:
+        careful = backend in CAREFUL
+        for setting in SETTINGS[backend.name]:
+            execute(CARE if careful and "disabled_optimizers" in setting else setting)
 
 
 def selected(backend: BaseBackend, query: str, kinds: Mapping[str, dt.DataType | str]) -> ir.Table:
@@ -187,6 +202,29 @@ def deposited(expression: ir.Table, place: str) -> None:
             raise
 
 
+def resumes(expression: ir.Table) -> bool:
+    """Tell, from DuckDB's plan alone, whether a second run hands out the same rows in the same order as a first one.
+
+    It does where rows are only read, filtered and computed; and where sorting comes last, nothing is handed out before
+    every row is computed.
+    """
+    backend = expression.get_backend()
+    try:
+        with _cursor(expression, backend) as cursor:
+            query = f"EXPLAIN (FORMAT json) {_written(expression, backend)}"
+            ((_, plan),) = cursor.execute(query).fetchall()
+    except Exception:
+        return False
+    names = list(_list_operators(json.loads(plan)))
+    return names[:1] == ["ORDER_BY"] or ORDERED.issuperset(names)
+
+
+def _list_operators(plans: list[dict[str, Any]]) -> Iterator[str]:
+    for plan in plans:
+        yield plan["name"].strip()
+        yield from _list_operators(plan["children"])
+
+
 def streamed(expression: ir.Table, size: int) -> Iterator[pa.RecordBatch]:
     """Arrow batches of at most `size` rows."""
     backend = expression.get_backend()
@@ -231,8 +269,8 @@ def quiet() -> Iterator[None]:
 def _cursor(expression: ir.Table, backend: Backend) -> Iterator[DuckDBPyConnection]:
     """A cursor of its own for one question, set up, that knows the tables in memory which the question reads."""
     with closing(backend.con.cursor()) as cursor:
-        for setting in () if backend in OWN else _settings_of(backend):
-            cursor.execute(setting)
+        if backend not in OWN:
+            _apply_settings(backend, cursor.execute)
         for table in expression.op().find(ops.InMemoryTable):
             whole = isinstance(table.data, PyArrowDatasetProxy)
             held = table.data.to_pyarrow_dataset(table.schema) if whole else table.data.to_pyarrow(table.schema)
@@ -305,12 +343,12 @@ def _valid(column: ir.Column) -> ir.Column:
 def _set_up(backend: BaseBackend) -> bool:
     try:
         with quiet():
-            for setting in _settings_of(backend):
-                if backend.name == "pyspark":  # without a query to plan
-                    name, value = setting.removeprefix("SET ").split(" = ")
-                    backend._session.conf.set(name, value)
-                else:
-                    backend.raw_sql(setting)
+            if backend.name == "duckdb":
+                _apply_settings(backend, backend.raw_sql)
+                return True
+            for setting in SETTINGS[backend.name]:  # of Spark, without a query to plan
+                name, value = setting.removeprefix("SET ").split(" = ")
+                backend._session.conf.set(name, value)
     except Exception:
         return False
     return True

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sfumato import arguments
 from sfumato.cards import Card, Shown
 from sfumato.engines.attempts import can_attempt, careful
-from sfumato.engines.backends import OWN, executed, streamed, take_care
+from sfumato.engines.backends import OWN, executed, resumes, streamed, take_care
 from sfumato.engines.canary import trusted
 from sfumato.engines.coercion import check_declared
 from sfumato.engines.compilation import compiled
@@ -25,6 +25,7 @@ from sfumato.engines.keeping import Kept
 from sfumato.engines.positions import found, found_text, labelled
 from sfumato.engines.results import Counted, Whole, counted, exact, hopeful, totals, whole
 from sfumato.engines.rows import form_of
+from sfumato.engines.storing import Stored, stored
 from sfumato.errors import EngineError, ParameterError, SchemaError, SfumatoError
 from sfumato.privacy.adjacency import Person
 from sfumato.queries.aggregation import Aggregation, Distinct, Frequencies, Measure, Rows, Statistic
@@ -197,20 +198,29 @@ class Table(Shown):
     def _streamed(self, statistic: Rows, size: int) -> Iterator[pa.RecordBatch]:
         """Arrow batches; where the engine raises, those that are left, of the same statement with care.
 
-        DuckDB keeps the order of stored rows, and a statement that sorts hands out nothing before all is computed.
+        Rows whose order may be another one in a second run are stored first, all of them or with care.
         """
-        handed_out, backend = 0, self.source.get_backend()
+        backend = self.source.get_backend()
+        held: Stored | None = None
+        handed_out = 0
         try:
-            for batch in streamed(self._expression(statistic), size):
+            expression = self._expression(statistic)
+            if can_attempt(backend) and not resumes(expression):
+                held = stored(expression)
+                expression = held.rows
+            for batch in streamed(expression, size):
                 yield batch
                 handed_out += batch.num_rows
             return
         except Exception as failure:
-            if isinstance(failure, SfumatoError) or not can_attempt(backend):
+            if isinstance(failure, SfumatoError) or not can_attempt(backend) or held is not None:
                 raise
         take_care(backend)
         with careful():
             expression = self._expression(statistic)
+            if not resumes(expression):
+                held = stored(expression)
+                expression = held.rows
         for batch in streamed(expression, size):
             known = min(handed_out, batch.num_rows)
             handed_out -= known
@@ -224,13 +234,14 @@ class Table(Shown):
         """The answer; where the engine raises, that of the same statement with care.  None where this raises too."""
         found = self._tried(statistic)
         if found is None and can_attempt(self.source.get_backend()):
-            take_care(self.source.get_backend())
             with careful():
-                found = self._tried(statistic)
+                found = self._tried(statistic, with_care=True)
         return found
 
-    def _tried(self, statistic: Statistic) -> Any:
+    def _tried(self, statistic: Statistic, with_care: bool = False) -> Any:
         try:
+            if with_care:
+                take_care(self.source.get_backend())
             return self._asked(statistic)
         except SfumatoError:
             raise
