@@ -165,7 +165,7 @@ def test_relations_to_what_rules_make_cannot_matter_more() -> None:
 
 def test_rules_are_part_of_the_question_and_absent_without() -> None:
     details: Any = sf.synthetic(["a", "b"], keep=["a <= b", "a <= b"]).details
-    assert details.to_record() == {"columns": ["a", "b"], "keep": ["a <= b"]}
+    assert details.to_record() == {"columns": ["a", "b"], "keep": ["a <= b"], "good_for": "marginals"}
     assert type(details).from_record(details.to_record()) == details
     ruled, free = (bind(sf.synthetic(["a", "b"], keep=keep), SCHEMA) for keep in (["a <= b"], None))
     assert ruled.specification() == {**free.specification(), "keep": ["a <= b"]}  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from houses import PLAN, House, people
-from sfumato.server import sight, ticks
+from sfumato.server import ticks
 from sfumato.session import Session
 from waiting import HandClock, wait_until
 
@@ -107,8 +107,7 @@ def find_moments(houses, clock, numbers, monkeypatch, wait):
 def test_times_of_neighbors_do_not_differ_and_the_tick_hides_what_would(tmp_path, monkeypatch):
     """Half a tick of work for one row, on a clock that the test sets, is seen without the tick and not with it."""
     clock, real = HandClock(BEGUN), ticks.ticked
-    for module in (ticks, sight):
-        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(ticks, "time", clock)
     monkeypatch.setattr(ticks, "asyncio", clock)
     with (
         House(neighbors(tmp_path, PLAN.replace("tick = 0.05", f"tick = {TICK}"))[0]) as one,

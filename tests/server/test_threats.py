@@ -89,19 +89,22 @@ def test_failures_after_the_charge_say_one_sentence_and_stay_charged(ana, house,
 
 
 def test_releases_leave_on_the_tick_whatever_became_of_them(ana, house, monkeypatch):
-    waited, real, moments = [], asking.ticked, []
+    waited, real = [], asking.ticked
 
     class Noted:
-        """The clock and the sleep of the ticks, which note each look and how long one would have slept."""
+        """The clock and the sleep of the ticks: each look takes a moment, and each sleep as long as it is asked to."""
 
-        @staticmethod
-        def time():
-            moments.append(1_750_000_000.0 + 0.013 * len(moments))
-            return moments[-1]
+        now = 1_750_000_000.0
 
-        @staticmethod
-        async def sleep(seconds):
-            waited.append((moments[-1], moments[-1] + seconds))
+        @classmethod
+        def time(cls):
+            cls.now += 0.013
+            return cls.now
+
+        @classmethod
+        async def sleep(cls, seconds):
+            waited.append((cls.now, cls.now + seconds))
+            cls.now += seconds
 
     async def counted(tick):
         with pytest.MonkeyPatch.context() as patch:
