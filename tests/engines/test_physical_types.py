@@ -243,9 +243,16 @@ def test_identifiers_of_frames_are_never_taken_for_one(make):
             import pandas as pd
 
             rows = pd.DataFrame({"pid": pd.Series(pd.arrays.ArrowExtensionArray(rows["pid"])), "x": [1] * len(TICKS)})
-            assert count_persons(rows) <= len(TICKS)  # far ones identify nobody
-        else:
-            assert count_persons(rows) == len(TICKS), kind
+        assert count_persons(rows) == len(TICKS), kind
+
+
+def test_long_numbers_and_fine_times_of_frames_are_never_taken_for_one():
+    import pandas as pd
+
+    longs = np.array([2**63, 2**63 + 1, 0.5], dtype=np.longdouble)
+    fine = [np.datetime64(1, "as"), np.datetime64(2, "as"), np.datetime64(1, "ns")]
+    for series in (pd.Series(longs), pd.Series(list(longs), dtype=object), pd.Series(fine, dtype=object)):
+        assert count_persons(pd.DataFrame({"pid": series, "x": [1, 1, 1]})) == 3
 
 
 @pytest.mark.parametrize("kind", ["interval", "integer[]", "time with time zone", "json", "bit"])

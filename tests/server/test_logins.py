@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from houses import House, people
+from sfumato.errors import LedgerError
 from sfumato.plans import read_plan
 from sfumato.server.app import created
 from sfumato.server.logins import IDLE, LIFETIME
@@ -153,3 +154,25 @@ def test_a_place_of_an_earlier_version_gets_what_it_lacks_and_keeps_its_tokens(t
     store = FileStore(path)
     assert Roster(store, "people").find(token).analyst == "ana"
     assert len(store.rows("SELECT name FROM sqlite_master WHERE type = 'table'")) == len(TABLES)
+
+
+def test_a_session_that_is_over_is_no_guess_of_a_token(house, browser):
+    """Ten requests of a page that was left open shut everyone out who shared its address."""
+    assert browser.post("/api/v1/logout", headers=OWN).status_code == 200
+    for _ in range(12):
+        assert with_cookie(house, browser.session).status_code == 401
+    with house.client("bob") as bob:
+        assert bob.get("/api/v1/me").status_code == 200
+    for guess in range(12):
+        with_cookie(house, f"{guess}")
+    with house.client("sam") as sam:
+        assert sam.get("/api/v1/me").status_code == 429
+
+
+def test_whoever_signs_in_again_is_let_in_although_the_old_session_cannot_end(house, browser, monkeypatch):
+    def fail(self, session):
+        raise LedgerError("away")
+
+    monkeypatch.setattr("sfumato.server.logins.Logins.end", fail)
+    sign_in(browser, house.tokens["ana"])
+    assert browser.get("/api/v1/me").status_code == 200

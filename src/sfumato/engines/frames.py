@@ -172,7 +172,9 @@ def _arrow_elements(values: Column, space: Space | None) -> Column:
     """Read a column of an Arrow type; where the type does not fit, element by element, also those that Python lacks."""
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     extended = isinstance(column.type, pa.BaseExtensionType)
-    if not extended and _fitting(_plain(column, space).type, space):
+    kind = _plain(column, space).type
+    ticks = space is None and pa.types.is_temporal(kind) and not pa.types.is_interval(kind)  # Python rounds some
+    if not extended and (ticks or _fitting(kind, space)):
         return _arrow(column, space)
     return _elements([_value(element) for element in column], space)
 
@@ -293,15 +295,14 @@ def _elements(values: Iterable[object], space: Space | None) -> pa.Array:
     values = map(_real, values)  # one complex number makes pandas take all others for complex ones
     if space is None:
         return pa.array([identity(value) for value in values], pa.binary())
+    values = (float(value) if isinstance(value, np.longdouble) else value for value in values)
     kind, reader = READERS[type(space.form)]
     read = reader(space, space.form)
     return pa.array([read(value) for value in values], kind)
 
 
 def _real(value: object) -> object:
-    """A complex number without an imaginary part as the real one that it is, a long one as a double; or unchanged."""
-    if isinstance(value, np.longdouble):
-        return float(value)
+    """A complex number without an imaginary part as the real one that it is; or unchanged."""
     if not isinstance(value, complex | np.complexfloating):
         return value
     if value != value:

@@ -39,6 +39,8 @@ def _instant(value: np.datetime64 | datetime.datetime) -> str:
     """A time in UTC, as a column of times would have it."""
     try:
         if isinstance(value, np.datetime64):
+            if np.datetime_data(value)[0] in ("ps", "fs", "as"):  # finer than any column of times
+                return str(value)
             import pandas as pd
 
             return str(pd.Timestamp(value))

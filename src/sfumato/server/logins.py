@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from sfumato.errors import LedgerError
 from sfumato.server.roster import Held, Roster
 from sfumato.server.store import Store
 
@@ -33,6 +34,7 @@ class Logins:
     def __init__(self, store: Store, roster: Roster, dataset: str, clock: Callable[[], float] = time.time) -> None:
         self._store, self._roster, self._dataset, self.clock = store, roster, dataset, clock
         self._found: dict[str, tuple[float, str | None]] = {}  # by hash: when it was read, and the token's hash
+        self._ends = 0  # sessions that ended in this process
         self._lock = threading.Lock()
 
     def begin(self, session: str, token: str) -> None:
@@ -51,20 +53,32 @@ class Logins:
             (self.clock(), self._dataset, session),
         )
         with self._lock:
+            self._ends += 1
             self._found.pop(session, None)
 
     def look_up(self, session: str) -> Held | None:
         """What is known of the token of a session that is not over, by the session's hash."""
         now = self.clock()
         with self._lock:
-            kept = self._found.get(session)
+            kept, ends = self._found.get(session), self._ends
         if kept is None or abs(now - kept[0]) > FRESH:
             kept = now, self._read(session, now)
             with self._lock:
                 if len(self._found) > 10_000:
                     self._found.clear()
-                self._found[session] = kept
+                if ends == self._ends:  # else it may have ended after it was read
+                    self._found[session] = kept
         return None if kept[1] is None else self._roster.look_up(kept[1])
+
+    def is_over(self, session: str) -> bool:
+        """Whether a session, by its hash, was begun here and has ended since."""
+        try:
+            found = self._store.rows(
+                "SELECT hash FROM {0}sessions WHERE dataset = ? AND hash = ?", (self._dataset, session)
+            )
+            return bool(list(found))
+        except LedgerError:
+            return False
 
     def met(self, session: str) -> bool:
         """Whether a session was let in before, by its hash."""

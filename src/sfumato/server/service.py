@@ -139,7 +139,8 @@ class Service:
         if not analysts and away and not revoked:
             raise Refused(503, "the datasets of this token may not be ready; try again in a moment", SOON)
         if not analysts:
-            self.failures.takes(address)
+            if not any(book.is_over(key) for book in books.values()):  # an id that was once good is no guess
+                self.failures.takes(address)
             raise Refused(401, UNKNOWN)
         caller = Caller(next(iter(found.values())).hash, analysts, frozenset(away))
         self.requests.must_take(caller.token)
