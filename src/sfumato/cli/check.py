@@ -50,7 +50,7 @@ def _told(lines: Unread, quoted_lines: bool) -> str:
         way = "a quote that is never closed joins what follows it" if quoted_lines else QUOTED
         why.append(f"{lines.quotes:,} have a quote that is not closed: {way}")
     if lines.encoding:
-        why.append(f"{lines.encoding:,} are not UTF-8: store the file in that encoding")
+        why.append(f"{lines.encoding:,} are not UTF-8: save the file as UTF-8")
     if lines.empty:
         why.append(f"{lines.empty:,} are empty, and rows nevertheless: remove such lines from the file")
     if not why:
