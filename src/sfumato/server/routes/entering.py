@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from sfumato.errors import LedgerError
@@ -66,7 +66,12 @@ def routes() -> APIRouter:
             raise Refused(503, f"no dataset is ready: {', '.join(away)}", SOON)
         return Plain({"status": "degraded" if away else "ok", "datasets": len(service.desks), "away": away})
 
-    @router.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 403))
+    text = {
+        "description": "counts, as Prometheus reads them",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+
+    @router.get("/metrics", response_class=Response, responses={200: text, **problems(401, 403, 429, 503)})
     def metrics(request: Request, service: Served) -> PlainTextResponse:
         """Counts for Prometheus: with a steward's token; for this machine without one, if the service is told so."""
         local = address_of(request) in LOOPBACK and not FORWARDED & {name.lower() for name in request.headers}
