@@ -119,7 +119,7 @@ class Session(Publisher):
         """What `release` would cost and how accurate it would be, from public quantities only."""
         settled = self.order(query, spend, name, mechanism, within=within, level=level, of=of)
         seen = replace(
-            previewed(settled, self.schema), notice="; ".join(filter(None, (self.notice, self.doubt))) or None
+            previewed(settled, self.schema), notice="; ".join(filter(None, (self.notice, self._doubt))) or None
         )
         try:
             paid = not self._charges(settled)

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import ibis
 import ibis.expr.operations as ops
@@ -76,7 +76,8 @@ OWN: WeakSet[BaseBackend] = WeakSet()  # connections that nobody else has
 PLAIN: WeakSet[BaseBackend] = WeakSet()  # those that hold only what was put there: no column with a collation
 # An optimizer that computes an expression once for several columns computes it outside of its TRY.
 CARE = "SET disabled_optimizers = 'statistics_propagation,common_subexpressions'"
-CAREFUL: WeakSet[BaseBackend] = WeakSet()  # connections on which a value has made an expression raise
+# Connections on which a value has made an expression raise, each by its id: Ibis takes some of them for equal.
+_careful: set[int] = set()
 # What keeps the order of stored rows: joins, groups, windows and unions need not.
 ORDERED = frozenset(
     {"PROJECTION", "FILTER", "SEQ_SCAN", "READ_PARQUET", "COLUMN_DATA_SCAN", "ARROW_SCAN", "EMPTY_RESULT"}
@@ -120,18 +121,19 @@ def connected(database: str | Path = ":memory:", **options: object) -> Backend:
 def take_care(backend: BaseBackend) -> None:
     """Have TRY hold on a DuckDB connection from now on, which makes texts of numbers slower to read."""
     with _caring:
-        if backend in CAREFUL:
+        if id(backend) in _careful:
             return
         if backend in OWN:
             with closing(backend.con.cursor()) as cursor:  # others may be using the connection itself
                 cursor.execute(CARE.replace("SET ", "SET GLOBAL ", 1))
-        CAREFUL.add(backend)
+        _careful.add(id(backend))
+        finalize(backend, _careful.discard, id(backend))
 
 
 def _apply_settings(backend: BaseBackend, execute: Callable[[str], object]) -> None:
     """Apply every setting: none of a thread that knows of no care yet comes after those of one that took care."""
     with _caring:
-        careful = backend in CAREFUL
+        careful = id(backend) in _careful
         for setting in SETTINGS[backend.name]:
             execute(CARE if careful and "disabled_optimizers" in setting else setting)
 

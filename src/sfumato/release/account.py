@@ -50,12 +50,12 @@ class Account(Shown):
             "spent": spent_words(self.spent, budget),
             "left": in_words(self.remaining),
             **({"notice": self.notice} if self.notice else {}),
-            **({} if self.doubt is None else {"doubt": self.doubt}),
+            **({} if self._doubt is None else {"doubt": self._doubt}),
         }
         return replace(stored, title=f"{visible(self.schema.dataset)}: {stored.title}", facts=facts)
 
     @property
-    def doubt(self) -> str | None:
+    def _doubt(self) -> str | None:
         """The reason to doubt the budget, where it hardly protects anybody."""
         budget = self.ledger.terms.budget
         stated = budget.statement()
