@@ -174,7 +174,7 @@ def test_no_value_of_a_frame_decides_whether_a_question_fails(make, spaces):
     ("listed", "spaces"),
     [(list_pandas, ["labels"]), (list_pandas, ["string"])]
     + [(list_polars, [name]) for name in ("number", "imputed", "whole", "plain", "dates", "clock", "elapsed")],
-    ids=str,
+    ids=lambda each: "-".join(each) if isinstance(each, list) else each.__name__,
 )
 def test_no_value_of_a_type_of_a_library_decides_whether_a_question_fails(listed, spaces):
     failures, _ = read_all(list_own(listed), listed.__name__, spaces)
